@@ -1,0 +1,2 @@
+//! The knob registry: typed records, values and units, configurations, the memory model. Pure.
+#![forbid(unsafe_code)]

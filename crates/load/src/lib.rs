@@ -1,0 +1,2 @@
+//! Workloads (TPC-C, sysbench OLTP) and the engine that executes them.
+#![forbid(unsafe_code)]

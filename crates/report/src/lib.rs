@@ -1,0 +1,2 @@
+//! Reports of a study: one HTML file with charts, JSON, CSV, Markdown, and the table on the terminal.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Studies on disk.
+#![forbid(unsafe_code)]

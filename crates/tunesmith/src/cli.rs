@@ -1,0 +1,79 @@
+//! The command line: global options, and which command runs.
+
+use crate::cmd;
+use crate::failure::{Failure, Kind};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Tunes MySQL and MariaDB by machine learning, proves the gain by measurement, and says what to buy.
+#[derive(Debug, Parser)]
+#[command(name = "tunesmith", version, disable_help_flag = true)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes. Connection options follow the habits of the `mysql` client.
+#[derive(Debug, clap::Args)]
+pub struct Globals {
+    /// Print one JSON document on standard output.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Seed of every random choice.
+    #[arg(long, global = true, default_value_t = 1)]
+    pub seed: u64,
+    /// Say less.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// The studies' database file.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+    /// Skip confirmations.
+    #[arg(long, global = true)]
+    pub yes: bool,
+    /// Print help.
+    #[arg(long, global = true, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    /// Where the server is and how to log in.
+    #[command(flatten)]
+    pub connection: cmd::connection::ConnectionArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load a workload's data and run it.
+    Bench(cmd::bench::Args),
+    /// What this machine allows, what is missing and how to get it.
+    Doctor(cmd::doctor::Args),
+    /// The knob registry, against a live server or a flavour and version.
+    Knobs(cmd::knobs::Args),
+    /// Private servers by hand.
+    Sandbox(cmd::sandbox::Args),
+    /// The optimiser alone.
+    Search(cmd::search::Args),
+}
+
+/// Parses the arguments and runs the command on a single-threaded runtime: private servers are bound to the
+/// life of the thread that starts them, which so is the process's main thread.
+pub fn run() -> Result<(), Failure> {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::caused(Kind::Bug, "start the runtime", e))?;
+    let globals = &cli.globals;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Bench(args) => cmd::bench::run(args, globals).await,
+            Command::Doctor(args) => cmd::doctor::run(args, globals).await,
+            Command::Knobs(args) => cmd::knobs::run(args, globals).await,
+            Command::Sandbox(args) => cmd::sandbox::run(args, globals).await,
+            Command::Search(args) => cmd::search::run(args, globals).await,
+        }
+    })
+}

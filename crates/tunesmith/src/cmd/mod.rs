@@ -1,0 +1,8 @@
+//! One module for each command: its arguments, and the few lines that call the library.
+
+pub mod bench;
+pub mod connection;
+pub mod doctor;
+pub mod knobs;
+pub mod sandbox;
+pub mod search;

@@ -1,0 +1,13 @@
+//! `tunesmith search`.
+
+use crate::cli::Globals;
+use crate::failure::{Failure, Kind};
+
+/// Arguments of `tunesmith search`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub async fn run(_args: Args, _globals: &Globals) -> Result<(), Failure> {
+    Err(Failure::new(Kind::Bug, "search is not built yet"))
+}

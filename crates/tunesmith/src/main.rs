@@ -1,0 +1,17 @@
+//! `tunesmith`: arguments in, text out.
+
+mod cli;
+mod cmd;
+mod failure;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cli::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.exit_code()
+        }
+    }
+}
