@@ -1,0 +1,5 @@
+//! Which configuration to try next.
+
+pub(crate) mod moves;
+pub(crate) mod search;
+pub(crate) mod start;

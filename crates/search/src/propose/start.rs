@@ -1,0 +1,53 @@
+//! The first points: around the default, each knob seen low and high, none blind.
+
+use super::moves;
+use crate::rng::Rng;
+use crate::space::{Coord, Point, Space};
+
+/// How many start points a study gets besides the default and the seeds.
+pub(crate) fn size(space: &Space, trials: Option<usize>) -> usize {
+    let wanted = (4 + space.free().len() / 4).min(10);
+    // A short study keeps two thirds of its trials for the search proper.
+    trials.map_or(wanted, |t| wanted.min(t / 3)).max(2)
+}
+
+/// Start point number `index` of `count`: a Latin hypercube in which each knob's values are spread evenly over the
+/// points, special values included. Pure function of its arguments, so points can be drawn one at a time.
+pub(crate) fn point(space: &Space, seed: u64, index: usize, count: usize) -> Point {
+    // One generator for the design as a whole: the permutations must be the same at each call.
+    let mut design = Rng::of_step(seed, u64::MAX);
+    let mut point = space.default_point();
+    for &i in space.free() {
+        let param = &space.params()[i];
+        let order = design.permutation(count.max(1));
+        let slot = order[index % order.len()];
+        let offset = design.unit();
+        let mut own = Rng::of_step(seed ^ (i as u64) << 32, index as u64);
+        let u = (slot as f64 + own.unit()) / count as f64;
+        point[i] = if param.numeric() && param.ordinary_values() > 0 {
+            if param.levels() > 0 && own.chance(1.0 / count as f64) {
+                Coord::Level(own.below(param.levels()))
+            } else {
+                Coord::Num(u)
+            }
+        } else {
+            let levels = param.levels();
+            Coord::Level((slot + (offset * levels as f64) as usize) % levels)
+        };
+    }
+    space.repair(&mut point);
+    point
+}
+
+/// A start point that is not among `taken`.
+pub(crate) fn fresh(space: &Space, seed: u64, index: usize, count: usize, taken: &[Point]) -> Point {
+    let mut candidate = point(space, seed, index, count);
+    let mut rng = Rng::of_step(seed, 1 << 40 | index as u64);
+    for _ in 0..100 {
+        if !taken.contains(&candidate) {
+            break;
+        }
+        candidate = moves::random(space, &mut rng);
+    }
+    candidate
+}
