@@ -1,6 +1,6 @@
 //! Renders invented studies into a folder, to look at: `cargo run -p tunesmith-report --example sample -- FOLDER`.
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/report/sample.rs"]
 mod sample;
 
 use std::path::PathBuf;

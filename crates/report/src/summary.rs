@@ -1,6 +1,6 @@
 //! The plain sentences about a study, the same in every format for people.
 
-use crate::document::{Better, StudyDocument, StudyState, TrialRow, TrialState, Verdict};
+use crate::document::{Better, Gain, StudyDocument, StudyState, TrialRow, TrialState, Verdict};
 use crate::units;
 
 /// What a study came to.
@@ -57,12 +57,9 @@ fn improved(study: &StudyDocument) -> String {
     match &study.gain {
         None => format!("{settings} {verb}."),
         Some(gain) => {
-            let (ratio, a, b) = (
-                units::gain(gain.ratio, study.objective.better),
-                units::gain(gain.low, study.objective.better),
-                units::gain(gain.high, study.objective.better),
-            );
-            let unsigned = ratio.trim_start_matches(['+', '-']);
+            let ratio = units::gain(gain.ratio, study.objective.better);
+            let (a, b) = interval(gain, study.objective.better);
+            let unsigned = ratio.trim_start_matches(['+', '\u{2212}']);
             let confidence = confidence(gain.confidence);
             format!("{settings} {verb} by {unsigned} ({confidence} interval: {a} to {b}).")
         }
@@ -100,13 +97,12 @@ pub(crate) fn explanation(study: &StudyDocument) -> Vec<String> {
         }
         Outcome::NoImprovement => {
             if let Some(gain) = &study.gain {
+                let (low, high) = interval(gain, study.objective.better);
                 sentences.push(format!(
-                    "The best candidate measured {} against the baseline in {} interleaved pairs of runs; the {} interval is {} to {}.",
+                    "The best candidate measured {} against the baseline in {} interleaved pairs of runs; the {} interval is {low} to {high}.",
                     units::gain(gain.ratio, study.objective.better),
                     gain.pairs.len(),
                     confidence(gain.confidence),
-                    units::gain(gain.low, study.objective.better),
-                    units::gain(gain.high, study.objective.better),
                 ));
             }
         }
@@ -139,6 +135,21 @@ pub(crate) fn explanation(study: &StudyDocument) -> Vec<String> {
         sentences.push(sentence(because));
     }
     sentences
+}
+
+/// The command that goes on from here, and what it does.
+pub(crate) fn next_step(study: &StudyDocument) -> Option<(String, &'static str)> {
+    (study.state == StudyState::Interrupted)
+        .then(|| (format!("tunesmith studies resume {}", study.study), "goes on where it stopped."))
+}
+
+/// Both ends of a gain's interval as changes of the objective, the smaller first.
+pub(crate) fn interval(gain: &Gain, better: Better) -> (String, String) {
+    let (low, high) = (units::gain(gain.low, better), units::gain(gain.high, better));
+    match better {
+        Better::Higher => (low, high),
+        Better::Lower => (high, low),
+    }
 }
 
 /// What it was measured on, in one sentence.

@@ -46,10 +46,12 @@ pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "-".to_owned();
     }
+    if seconds < 9.95 {
+        return format!("{} s", trim_zeros(&format!("{seconds:.1}")));
+    }
     let whole = seconds.round() as u64;
     match whole {
-        0..10 => format!("{} s", trim_zeros(&format!("{seconds:.1}"))),
-        10..60 => format!("{whole} s"),
+        0..60 => format!("{whole} s"),
         60..3600 if whole.is_multiple_of(60) => format!("{} min", whole / 60),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
@@ -77,7 +79,8 @@ pub fn count(n: u64) -> String {
 /// A ratio as a difference: 1.523 is `+52.3 %`.
 pub fn signed_percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    let sign = if percent > -0.05 { "+" } else { "-" };
+    // A true minus sign is as wide as the plus it stands beside.
+    let sign = if percent > -0.05 { "+" } else { "\u{2212}" };
     format!("{sign}{}", share_text(percent.abs()))
 }
 
@@ -94,7 +97,7 @@ pub fn objective(value: f64, objective: &Objective) -> String {
     }
 }
 
-/// A gain as a change of the objective itself: a latency that is better by the factor 2 is `-50.0 %`.
+/// A gain as a change of the objective itself: a latency that is better by the factor 2 is `−50.0 %`.
 pub fn gain(ratio: f64, better: Better) -> String {
     match better {
         Better::Higher => signed_percent(ratio),
@@ -193,14 +196,14 @@ mod tests {
     #[test]
     fn ratios_are_signed_and_never_minus_zero() {
         assert_eq!(signed_percent(1.523), "+52.3 %");
-        assert_eq!(signed_percent(0.969), "-3.1 %");
+        assert_eq!(signed_percent(0.969), "\u{2212}3.1 %");
         assert_eq!(signed_percent(0.9999), "+0.0 %");
         assert_eq!(signed_percent(13.0), "+1,200 %");
     }
 
     #[test]
     fn a_gain_in_latency_is_a_fall() {
-        assert_eq!(gain(2.0, Better::Lower), "-50.0 %");
+        assert_eq!(gain(2.0, Better::Lower), "\u{2212}50.0 %");
         assert_eq!(gain(2.0, Better::Higher), "+100.0 %");
     }
 

@@ -1,7 +1,10 @@
 //! How the search went: each trial in its turn.
 
 use super::scale::{Scale, domain, ticks};
-use super::{Marker, Plot, Width, cross, dot, legend, polyline, svg, text_width, title, x_labels, y_grid};
+use super::{
+    Marker, Plot, Width, axis_value, cross, diamond, dot, legend, polyline, svg, text_width, title, x_labels,
+    y_grid,
+};
 use crate::document::{Better, StudyDocument, TrialRow};
 use crate::markup::{Markup, Px};
 use crate::{summary, units};
@@ -25,7 +28,9 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
         (Kind::Best, "best, repeated and proven"),
     ] {
         if any(kind) {
-            entries.push((Marker::Dot(kind.class()), name));
+            let class = kind.class();
+            entries
+                .push((if kind == Kind::Seed { Marker::Diamond(class) } else { Marker::Dot(class) }, name));
         }
     }
     if failed {
@@ -41,7 +46,7 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
 
     let height = if width == Width::Phone { 330.0 } else { 340.0 };
     svg(m, width, height, "Every trial in its turn", |m| {
-        let label = |v: f64| units::objective(v, &study.objective);
+        let label = |v: f64| axis_value(v, &study.objective);
         let ticks_y = ticks(range, 5);
         let margin = ticks_y.iter().map(|&t| text_width(&label(t))).fold(0.0, f64::max) + 10.0;
         let used = legend(m, width.px(), 2.0, &entries);
@@ -96,7 +101,11 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
                         trial.origin,
                         units::objective(value, &study.objective)
                     );
-                    dot(m, kind.class(), at, y.at(value), kind.radius(), title(text));
+                    if kind == Kind::Seed {
+                        diamond(m, kind.class(), at, y.at(value), kind.radius(), title(text));
+                    } else {
+                        dot(m, kind.class(), at, y.at(value), kind.radius(), title(text));
+                    }
                 }
                 _ if trial.state.is_failure() => {
                     let why = trial.failure.as_deref().unwrap_or(trial.state.as_str());
@@ -144,7 +153,7 @@ impl Kind {
     }
 
     fn radius(self) -> f64 {
-        if self == Self::Search { 4.5 } else { 4.0 }
+        if self == Self::Seed { 6.0 } else { 5.0 }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::units;
 
 /// Knobs in the chart; the rest would be bars too short to see.
 const SHOWN: usize = 8;
-const ROW: f64 = 32.0;
+const ROW: f64 = 38.0;
 
 /// Draws a bar for each knob, the longest first, with one standard deviation to both sides.
 pub(crate) fn importance(m: &mut Markup, study: &StudyDocument, width: Width) {
@@ -40,7 +40,7 @@ pub(crate) fn importance(m: &mut Markup, study: &StudyDocument, width: Width) {
         for (i, knob) in knobs.iter().enumerate() {
             let top = plot.top + i as f64 * ROW;
             let (end, sd) = (x.at(knob.share.max(0.0)), finite(knob.sd));
-            m.line("text", &[("class", &"key"), ("x", &Px(plot.left)), ("y", &Px(top + 11.0))], &knob.knob);
+            m.line("text", &[("class", &"key"), ("x", &Px(plot.left)), ("y", &Px(top + 10.0))], &knob.knob);
             m.el(
                 "rect",
                 &[

@@ -19,7 +19,9 @@ pub(crate) use latency::latency;
 pub(crate) use proof::proof;
 pub(crate) use throughput::throughput;
 
+use crate::document::Objective;
 use crate::markup::{Markup, Px};
+use crate::units;
 use scale::Scale;
 
 /// The widths that each chart is drawn for.
@@ -90,6 +92,11 @@ fn text_width(text: &str) -> f64 {
         .sum()
 }
 
+/// A value on an axis; 0 needs no unit.
+fn axis_value(value: f64, objective: &Objective) -> String {
+    if value == 0.0 { "0".to_owned() } else { units::objective(value, objective) }
+}
+
 /// The rectangle that data is drawn in.
 #[derive(Debug, Clone, Copy)]
 struct Plot {
@@ -147,6 +154,7 @@ fn x_labels(m: &mut Markup, plot: Plot, ticks: &[(f64, String)], name: &str) {
 #[derive(Debug, Clone, Copy)]
 enum Marker {
     Dot(&'static str),
+    Diamond(&'static str),
     Line(&'static str),
     Band(&'static str),
     Cross,
@@ -161,7 +169,8 @@ fn legend(m: &mut Markup, width: f64, left: f64, entries: &[(Marker, &str)]) -> 
             (x, y) = (left, y + 20.0);
         }
         match marker {
-            Marker::Dot(class) => dot(m, class, x + 6.0, y, 4.0, |_| {}),
+            Marker::Dot(class) => dot(m, class, x + 6.0, y, 5.0, |_| {}),
+            Marker::Diamond(class) => diamond(m, class, x + 6.0, y, 6.0, |_| {}),
             Marker::Line(class) => {
                 m.leaf(
                     "line",
@@ -191,6 +200,12 @@ fn legend(m: &mut Markup, width: f64, left: f64, entries: &[(Marker, &str)]) -> 
 /// A dot. The closure puts its title in.
 fn dot(m: &mut Markup, class: &str, x: f64, y: f64, r: f64, title: impl FnOnce(&mut Markup)) {
     m.el("circle", &[("class", &class), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &Px(r))], title);
+}
+
+/// A square on its corner, with `r` from its middle to each of them.
+fn diamond(m: &mut Markup, class: &str, x: f64, y: f64, r: f64, title: impl FnOnce(&mut Markup)) {
+    let d = format!("M{} {}l{r} {r}l-{r} {r}l-{r} -{r}z", Px(x), Px(y - r));
+    m.el("path", &[("class", &class), ("d", &d)], title);
 }
 
 /// The mark of something that failed.

@@ -1,12 +1,12 @@
 //! The proof: each pair of runs, and the interval of the gain.
 
 use super::scale::{Scale, domain, range, ticks};
-use super::{Marker, Plot, Width, dot, legend, svg, text_width, title, x_labels};
+use super::{Marker, Plot, Width, axis_value, dot, legend, svg, text_width, title, x_labels};
 use crate::document::{Better, Gain, Pair, StudyDocument};
 use crate::markup::{Markup, Px};
 use crate::{summary, units};
 
-const ROW: f64 = 26.0;
+const ROW: f64 = 28.0;
 
 /// Draws a row for each pair, from the baseline to the candidate, and under them the gain of each pair with the interval of the mean.
 pub(crate) fn proof(m: &mut Markup, study: &StudyDocument, width: Width) {
@@ -77,7 +77,7 @@ pub(crate) fn proof(m: &mut Markup, study: &StudyDocument, width: Width) {
             );
         }
         let labels: Vec<(f64, String)> =
-            ticks(values, 4).into_iter().map(|t| (x.at(t), units::objective(t, &study.objective))).collect();
+            ticks(values, 4).into_iter().map(|t| (x.at(t), axis_value(t, &study.objective))).collect();
         x_labels(m, plot, &labels, "");
         interval(
             m,
@@ -146,14 +146,15 @@ fn interval(m: &mut Markup, study: &StudyDocument, gain: &Gain, ratios: &[f64], 
             ("rx", &3),
         ],
     );
+    let (from, to) = summary::interval(gain, better);
     let text = format!(
-        "{} ({} interval {} to {})",
+        "{} ({} interval {from} to {to})",
         units::gain(gain.ratio, better),
-        summary::confidence(gain.confidence),
-        units::gain(gain.low, better),
-        units::gain(gain.high, better)
+        summary::confidence(gain.confidence)
     );
     dot(m, "dot best", x.at(gain.ratio), middle, 6.0, title(text));
+    let mean = units::gain(gain.ratio, better);
+    m.line("text", &[("class", &"value end"), ("x", &Px(plot.right + 64.0)), ("y", &Px(middle + 4.0))], mean);
     let name = format!("difference, with its {} interval", summary::confidence(gain.confidence));
     x_labels(m, plot, &labels, &name);
 }

@@ -48,14 +48,14 @@ pub(super) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)>
     })
 }
 
-/// About `n` round numbers within a range: 1, 2 or 5 times a power of ten apart.
+/// About `n` round numbers within a range: 1, 2, 2.5 or 5 times a power of ten apart.
 pub(super) fn ticks((low, high): (f64, f64), n: usize) -> Vec<f64> {
     let rough = (high - low) / n.max(1) as f64;
     if !rough.is_finite() || rough <= 0.0 {
         return vec![low];
     }
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
         .into_iter()
         .map(|m| m * power)
         .find(|s| *s >= rough * 0.999)

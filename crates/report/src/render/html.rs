@@ -11,7 +11,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// SHA-256 of the style sheet and of the script, in base64, for the policy; a test says what to put here when a file changes.
-const STYLE_HASH: &str = "RF6ju6I/SpmaQcN9XJvgmA0bAaUOAVhMbgM34b09IA0=";
+const STYLE_HASH: &str = "Tqvlwm7G0zEQ7btLODLcvlUuiK3abQObW2LB7xmFijA=";
 const SCRIPT_HASH: &str = "GrYIz1BZsdBHwbOCCPYEq+BOG67iQ0tWZYQ/V3pPeAM=";
 
 /// Nothing may be loaded from anywhere, and only this very style sheet and script may act.
@@ -84,16 +84,18 @@ fn hero(m: &mut Markup, study: &StudyDocument) {
             };
             m.line("span", &[("class", &class)], word);
             if let (Outcome::Improved, Some(gain)) = (outcome, &study.gain) {
-                m.line(
-                    "p",
-                    &[("class", &"figure-big")],
-                    minus(&units::gain(gain.ratio, study.objective.better)),
-                );
+                m.line("p", &[("class", &"figure-big")], units::gain(gain.ratio, study.objective.better));
             }
-            m.line("h1", &[], minus(&summary::headline(study)));
+            m.line("h1", &[], summary::headline(study));
             let explanation = summary::explanation(study);
             if !explanation.is_empty() {
-                m.line("p", &[], minus(&explanation.join(" ")));
+                m.line("p", &[], explanation.join(" "));
+            }
+            if let Some((command, does)) = summary::next_step(study) {
+                m.el("p", &[("class", &"on")], |m| {
+                    m.line("code", &[], command);
+                    m.text(format!(" {does}"));
+                });
             }
             m.line("p", &[("class", &"on")], summary::measured_on(study));
             if let Some(text) = summary::disclaimer(study) {
@@ -130,9 +132,9 @@ fn facts(m: &mut Markup, study: &StudyDocument) {
         if let Some((before, after)) = p99(study) {
             fact(
                 m,
-                "latency, p99",
+                "p99 latency",
                 &format!("{} → {}", units::micros(before), units::micros(after)),
-                "baseline to best, one run each",
+                "baseline to best",
             );
         }
         fact(m, "trials", &study.trials.len().to_string(), &failures(study));
@@ -335,19 +337,6 @@ fn method(m: &mut Markup, study: &StudyDocument) {
             }
         });
     });
-}
-
-/// With a real minus sign, which is as wide as the plus it stands beside.
-fn minus(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    let mut before = ' ';
-    while let Some(c) = chars.next() {
-        let sign = c == '-' && !before.is_alphanumeric() && chars.peek().is_some_and(char::is_ascii_digit);
-        out.push(if sign { '\u{2212}' } else { c });
-        before = c;
-    }
-    out
 }
 
 fn upper(text: &str) -> String {

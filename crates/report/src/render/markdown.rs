@@ -16,7 +16,10 @@ pub fn markdown(study: &StudyDocument) -> String {
     line(&format!("# Tunesmith: study {}\n", inline(title)));
     line(&format!("**{}**\n", inline(&summary::headline(study))));
     for sentence in summary::explanation(study) {
-        line(&inline_keeping_code(&sentence));
+        line(&inline(&sentence));
+    }
+    if let Some((command, does)) = summary::next_step(study) {
+        line(&format!("{} {does}", code(&command)));
     }
     line(&format!("\n{}\n", inline(&summary::measured_on(study))));
     if let Some(text) = summary::disclaimer(study) {
@@ -62,7 +65,7 @@ pub fn markdown(study: &StudyDocument) -> String {
     if !study.trials.is_empty() {
         line(&format!("## Every trial\n\n{}\n", summary::trial_count(study)));
         line(&format!(
-            "| # | origin | state | {} | vs baseline | p99 | errors | failure |\n|--:|---|---|--:|--:|--:|--:|---|",
+            "| # | origin | state | {} | gain | p99 | errors | failure |\n|--:|---|---|--:|--:|--:|--:|---|",
             inline(&study.objective.name)
         ));
         for t in &study.trials {
@@ -109,9 +112,10 @@ fn inline(text: &str) -> String {
     out
 }
 
-/// The same, but what our own sentences put between backticks stays code.
-fn inline_keeping_code(text: &str) -> String {
-    inline(text).replace("\\`", "`")
+/// One line of code, between backticks that it can't close.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
 /// A fence longer than any run of backticks in the text.

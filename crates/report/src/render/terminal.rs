@@ -33,16 +33,16 @@ pub fn terminal(study: &StudyDocument, width: usize, color: bool) -> String {
     for sentence in summary::explanation(study) {
         page.paragraph(&sentence, Style::Plain);
     }
+    if let Some((command, does)) = summary::next_step(study) {
+        page.paragraph(&format!("{command} {does}"), Style::Bold);
+    }
     page.paragraph(&summary::measured_on(study), Style::Plain);
     if matches!(outcome, Outcome::Improved | Outcome::NoImprovement) {
         page.paragraph(&summary::trial_count(study), Style::Plain);
     }
-    for trial in study.trials.iter().filter(|t| t.state.is_failure()) {
-        let why = trial.failure.as_deref().unwrap_or(trial.state.as_str());
-        page.paragraph(
-            &format!("trial {}: {}", trial.id, why.lines().next().unwrap_or_default()),
-            Style::Failure,
-        );
+    for (why, trials) in failures(study) {
+        let which = if trials.len() == 1 { "trial" } else { "trials" };
+        page.paragraph(&format!("{which} {}: {why}", trials.join(", ")), Style::Failure);
     }
     for warning in &study.warnings {
         page.paragraph(&format!("warning: {warning}"), Style::Warning);
@@ -119,6 +119,19 @@ fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { if c.is_whitespace() { ' ' } else { '\u{fffd}' } } else { c })
         .collect()
+}
+
+/// The trials that failed by the first line of the reason, in the order in which each reason came up.
+fn failures(study: &StudyDocument) -> Vec<(&str, Vec<String>)> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for trial in study.trials.iter().filter(|t| t.state.is_failure()) {
+        let why = trial.failure.as_deref().and_then(|f| f.lines().next()).unwrap_or(trial.state.as_str());
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, trials)) => trials.push(trial.id.to_string()),
+            None => groups.push((why, vec![trial.id.to_string()])),
+        }
+    }
+    groups
 }
 
 fn changes(study: &StudyDocument, width: usize) -> String {

@@ -26,7 +26,7 @@ pub(super) fn table(m: &mut Markup, study: &StudyDocument) {
 
 fn head(study: &StudyDocument) -> Vec<(String, bool)> {
     let objective = study.objective.name.clone();
-    [("#", true), ("origin", false), ("state", false), (objective.as_str(), true), ("vs baseline", true)]
+    [("#", true), ("origin", false), ("state", false), (objective.as_str(), true), ("gain", true)]
         .into_iter()
         .chain([
             ("p50", true),

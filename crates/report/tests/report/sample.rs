@@ -29,6 +29,11 @@ fn latency_of(tps: f64) -> Latency {
     Latency { p50: p50 as u64, p95: (p50 * 3.1) as u64, p99: (p50 * 6.4) as u64, max: (p50 * 19.0) as u64 }
 }
 
+/// To a thousandth: fewer digits make snapshots readable, and survive JSON to the bit.
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
 fn trial(id: u64, origin: &str, configuration: Configuration, tps: Option<f64>, at: f64) -> TrialRow {
     TrialRow {
         id,
@@ -36,8 +41,8 @@ fn trial(id: u64, origin: &str, configuration: Configuration, tps: Option<f64>, 
         configuration,
         state: if tps.is_some() { TrialState::Kept } else { TrialState::Failed },
         objective: tps,
-        low: tps.map(|v| v * 0.97),
-        high: tps.map(|v| v * 1.03),
+        low: tps.map(|v| round(v * 0.97)),
+        high: tps.map(|v| round(v * 1.03)),
         latency_us: tps.map(latency_of),
         errors: 0,
         restarted: true,
@@ -77,7 +82,7 @@ pub fn improved() -> StudyDocument {
         at += 22.5;
     };
     for _ in 0..3 {
-        push("baseline", Configuration::new(), Some(412.0 + 9.0 * noise.next()));
+        push("baseline", Configuration::new(), Some(round(412.0 + 9.0 * noise.next())));
     }
     push(
         "seed: memory",
@@ -103,7 +108,7 @@ pub fn improved() -> StudyDocument {
         config.insert("innodb_lru_scan_depth".to_owned(), json!(256 + 97 * u64::from(step)));
         config.insert("innodb_adaptive_hash_index".to_owned(), json!(step % 3 == 0));
         let reach = 560.0 + 400.0 * (1.0 - (-f64::from(step) / 4.0).exp());
-        push("search", config, (step != 4 && step != 9).then(|| reach + 85.0 * noise.next() - 25.0));
+        push("search", config, (step != 4 && step != 9).then(|| round(reach + 85.0 * noise.next() - 25.0)));
         if step == 7 {
             push("baseline", Configuration::new(), Some(407.5));
         }
@@ -112,7 +117,10 @@ pub fn improved() -> StudyDocument {
     push("repeat", winner.clone(), Some(949.7));
     let mut pairs = Vec::new();
     for _ in 0..5 {
-        let pair = Pair { baseline: 411.0 + 8.0 * noise.next(), candidate: 951.0 + 17.0 * noise.next() };
+        let pair = Pair {
+            baseline: round(411.0 + 8.0 * noise.next()),
+            candidate: round(951.0 + 17.0 * noise.next()),
+        };
         push("proof: baseline", Configuration::new(), Some(pair.baseline));
         push("proof: best", winner.clone(), Some(pair.candidate));
         pairs.push(pair);
@@ -132,7 +140,7 @@ pub fn improved() -> StudyDocument {
 
     let series = |mean: f64, noise: &mut Noise| -> Vec<f64> {
         (0..20)
-            .map(|s| mean * (1.0 - 0.45 * (-f64::from(s) / 1.6).exp()) + mean * 0.05 * noise.next())
+            .map(|s| round(mean * (1.0 - 0.45 * (-f64::from(s) / 1.6).exp()) + mean * 0.05 * noise.next()))
             .collect()
     };
     let series = Series { baseline: series(411.0, &mut noise), best: series(951.0, &mut noise), warmup: 5 };
@@ -180,7 +188,7 @@ pub fn improved() -> StudyDocument {
             tunesmith: "0.1.0".to_owned(),
         }),
         baseline: Some(Measurement { mean: 410.9, low: 404.1, high: 417.7, runs: vec![405.2, 414.8, 413.0, 407.5] }),
-        best: Some(Best { trial: 20, configuration: winner, mean: 953.9, low: 938.0, high: 969.8 }),
+        best: Some(Best { trial: 22, configuration: winner, mean: 953.9, low: 938.0, high: 969.8 }),
         gain: Some(Gain { ratio: 2.314, low: 2.262, high: 2.367, confidence: 0.95, pairs }),
         changes: vec![
             change("innodb_buffer_pool_size", json!(134_217_728), json!(2_684_354_560_u64), Some("bytes"), true, 0.52,
@@ -216,7 +224,7 @@ pub fn improved() -> StudyDocument {
             importance("innodb_adaptive_hash_index", 0.02, 0.02),
         ],
         trials,
-        latency: LatencyCurves { baseline: curve(9_700.0, 1.05), best: curve(4_200.0, 0.92) },
+        latency: LatencyCurves { baseline: curve(11_640.0, 1.093), best: curve(5_040.0, 1.091) },
         series,
         warnings: vec!["The client used 22 % of the machine's CPU time, which the server could not have.".to_owned()],
         environment: vec![
@@ -241,14 +249,17 @@ pub fn no_improvement() -> StudyDocument {
         .into();
     for trial in &mut study.trials {
         if let Some(tps) = &mut trial.objective {
-            *tps = 395.0 + *tps * 0.03;
+            *tps = round(395.0 + *tps * 0.03);
             trial.latency_us = Some(latency_of(*tps));
-            (trial.low, trial.high) = (Some(*tps * 0.97), Some(*tps * 1.03));
+            (trial.low, trial.high) = (Some(round(*tps * 0.97)), Some(round(*tps * 1.03)));
         }
     }
     study.gain = Some(Gain { ratio: 1.0064, low: 0.9896, high: 1.0235, confidence: 0.95, pairs });
+    if let Some(best) = &mut study.best {
+        (best.mean, best.low, best.high) = (423.9, 411.2, 436.6);
+    }
     study.changes.truncate(2);
-    study.latency.best = curve(9_500.0, 1.06);
+    study.latency.best = curve(11_500.0, 1.094);
     study.series.best = study.series.baseline.iter().rev().copied().collect();
     study.series.best[..3].copy_from_slice(&[230.0, 320.0, 371.0]);
     study
@@ -265,7 +276,9 @@ pub fn interrupted() -> StudyDocument {
     study.trials[13].objective = None;
     study.trials[13].latency_us = None;
     (study.trials[13].low, study.trials[13].high) = (None, None);
-    study.best.as_mut().unwrap().trial = 13;
+    if let Some(best) = &mut study.best {
+        best.trial = 13;
+    }
     study.latency = LatencyCurves::default();
     study.series = Series::default();
     study.importance.clear();
@@ -308,7 +321,8 @@ pub fn latency() -> StudyDocument {
     study.apply.set_persist = study.apply.set_global.replace("GLOBAL", "PERSIST");
     for trial in &mut study.trials {
         let us = trial.latency_us.map(|l| l.p99 as f64);
-        (trial.objective, trial.low, trial.high) = (us, us.map(|v| v * 0.96), us.map(|v| v * 1.04));
+        (trial.objective, trial.low, trial.high) =
+            (us, us.map(|v| round(v * 0.96)), us.map(|v| round(v * 1.04)));
     }
     study.baseline = Some(Measurement {
         mean: 62_100.0,
@@ -319,8 +333,11 @@ pub fn latency() -> StudyDocument {
     if let Some(best) = &mut study.best {
         (best.mean, best.low, best.high) = (26_800.0, 26_100.0, 27_600.0);
     }
-    for pair in &mut study.gain.as_mut().unwrap().pairs {
-        *pair = Pair { baseline: 25_600_000.0 / pair.baseline, candidate: 25_600_000.0 / pair.candidate };
+    for pair in study.gain.iter_mut().flat_map(|g| &mut g.pairs) {
+        *pair = Pair {
+            baseline: round(25_600_000.0 / pair.baseline),
+            candidate: round(25_600_000.0 / pair.candidate),
+        };
     }
     study
 }

@@ -1,0 +1,6 @@
+//! The renderers, from outside.
+
+mod csv;
+mod formats;
+mod page;
+mod sample;
