@@ -33,12 +33,23 @@ pub fn memory(bytes: u64) -> String {
 
 /// A latency: `840 µs`, `12.3 ms`, `1.25 s`.
 pub fn micros(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us < 1e3 => return format!("{us:.0} µs"),
-        us if us < 1e6 => (us / 1e3, "ms"),
+    let (value, unit) = micros_unit(us);
+    if unit == "µs" { format!("{value:.0} µs") } else { format!("{} {unit}", significant(value)) }
+}
+
+/// A latency that is a round number, as on axes: `20 ms`.
+pub fn round_micros(us: f64) -> String {
+    let (value, unit) = micros_unit(us);
+    format!("{} {unit}", trim_zeros(&significant(value)))
+}
+
+fn micros_unit(us: f64) -> (f64, &'static str) {
+    // The limits are where rounding would reach the next unit.
+    match us {
+        us if us < 999.5 => (us, "µs"),
+        us if us < 999_500.0 => (us / 1e3, "ms"),
         us => (us / 1e6, "s"),
-    };
-    format!("{} {unit}", significant(value))
+    }
 }
 
 /// A length of time: `9.5 s`, `45 s`, `12 min 5 s`, `1 h 3 min`.
@@ -60,7 +71,7 @@ pub fn duration(seconds: f64) -> String {
 
 /// A rate without its unit: `8.25`, `41.3`, `412`, `1,204`.
 pub fn rate(value: f64) -> String {
-    significant(value)
+    trim_zeros(&significant(value))
 }
 
 /// A whole number with commas between thousands.
@@ -136,9 +147,9 @@ fn significant(value: f64) -> String {
     let size = value.abs();
     // The limits are where rounding would reach the next power of ten.
     if size < 9.995 {
-        trim_zeros(&format!("{value:.2}"))
+        format!("{value:.2}")
     } else if size < 99.95 {
-        trim_zeros(&format!("{value:.1}"))
+        format!("{value:.1}")
     } else {
         format!("{}{}", if value < 0.0 { "-" } else { "" }, count(size.round() as u64))
     }
@@ -178,6 +189,9 @@ mod tests {
     fn latencies_take_the_unit_that_fits() {
         assert_eq!(micros(840.0), "840 µs");
         assert_eq!(micros(12_340.0), "12.3 ms");
+        assert_eq!(micros(27_000.0), "27.0 ms");
+        assert_eq!(round_micros(20_000.0), "20 ms");
+        assert_eq!(micros(999.7), "1.00 ms");
         assert_eq!(micros(1_250_000.0), "1.25 s");
     }
 

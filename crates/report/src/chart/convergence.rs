@@ -1,6 +1,6 @@
 //! How the search went: each trial in its turn.
 
-use super::scale::{Scale, domain, ticks};
+use super::scale::{Scale, domain, log_ticks, range, ticks};
 use super::{
     Marker, Plot, Width, axis_value, cross, diamond, dot, legend, polyline, svg, text_width, title, x_labels,
     y_grid,
@@ -17,7 +17,7 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
         .iter()
         .filter_map(|t| t.objective)
         .chain(study.baseline.iter().flat_map(|b| [b.low, b.high]));
-    let Some(range) = domain(values) else { return };
+    let Some((range, log)) = y_range(values) else { return };
     let any = |kind: Kind| study.trials.iter().any(|t| t.objective.is_some() && Kind::of(t) == kind);
     let failed = study.trials.iter().any(|t| t.state.is_failure());
     let mut entries = Vec::new();
@@ -47,13 +47,13 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
     let height = if width == Width::Phone { 330.0 } else { 340.0 };
     svg(m, width, height, "Every trial in its turn", |m| {
         let label = |v: f64| axis_value(v, &study.objective);
-        let ticks_y = ticks(range, 5);
+        let ticks_y = if log { log_ticks(range) } else { ticks(range, 5) };
         let margin = ticks_y.iter().map(|&t| text_width(&label(t))).fold(0.0, f64::max) + 10.0;
         let used = legend(m, width.px(), 2.0, &entries);
         let plot = Plot { left: margin, right: width.px() - 10.0, top: used + 8.0, bottom: height - 44.0 };
         // Failed trials have no value; they get a lane of their own under the data.
         let floor = if failed { plot.bottom - 22.0 } else { plot.bottom };
-        let y = Scale::linear(range, floor, plot.top);
+        let y = if log { Scale::log(range, floor, plot.top) } else { Scale::linear(range, floor, plot.top) };
         let first = study.trials.first().map_or(1, |t| t.id) as f64;
         let last = study.trials.last().map_or(1, |t| t.id) as f64;
         let x = Scale::linear((first, last), plot.left + 12.0, plot.right - 8.0);
@@ -122,6 +122,18 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
     });
 }
 
+/// Values more than this factor above the smallest get a logarithmic axis: one bad latency would flatten all the others.
+const FLATTENED: f64 = 12.0;
+
+/// The range of the vertical axis, and whether it is logarithmic.
+fn y_range(values: impl Iterator<Item = f64> + Clone) -> Option<((f64, f64), bool)> {
+    let (low, high) = range(values.clone())?;
+    if low > 0.0 && high > low * FLATTENED {
+        return Some(((low / 1.2, high * 1.2), true));
+    }
+    domain(values).map(|range| (range, false))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Baseline,
@@ -177,4 +189,17 @@ fn incumbents(study: &StudyDocument) -> Vec<(u64, f64)> {
         }
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bad_latency_does_not_flatten_the_others() {
+        let (range, log) = y_range([20e3, 25e3, 4e6].into_iter()).unwrap();
+        assert!(log && range.0 < 20e3 && range.1 > 4e6);
+        assert!(!y_range([400.0, 950.0].into_iter()).unwrap().1);
+        assert!(!y_range([0.0, 950.0].into_iter()).unwrap().1, "0 has no place on a logarithmic axis");
+    }
 }

@@ -31,11 +31,11 @@ pub(crate) fn latency(m: &mut Markup, study: &StudyDocument, width: Width) {
             .collect();
         let used = legend(m, width.px(), 2.0, &entries);
         let ticks = log_ticks(range);
-        let margin = ticks.iter().map(|&t| text_width(&units::micros(t))).fold(0.0, f64::max) + 10.0;
+        let margin = ticks.iter().map(|&t| text_width(&units::round_micros(t))).fold(0.0, f64::max) + 10.0;
         let plot = Plot { left: margin, right: width.px() - 14.0, top: used + 6.0, bottom: height - 44.0 };
         let y = Scale::log(range, plot.bottom, plot.top);
         let x = Scale::linear((first, last), plot.left + 4.0, plot.right - 4.0);
-        y_grid(m, plot, &y, &ticks, units::micros);
+        y_grid(m, plot, &y, &ticks, units::round_micros);
         let labels: Vec<(f64, String)> = LABELLED
             .iter()
             .filter(|&&p| (first..=last + 1e-9).contains(&nines(p)))

@@ -1,6 +1,6 @@
 //! Charts as SVG inside the page.
 //!
-//! They are drawn here rather than with the `kuva` crate (0.6), which was tried first: it bakes one theme's colours into each
+//! They are drawn here rather than with the `kuva` crate (0.6), for what its source shows: it bakes one theme's colours into each
 //! element, so that a page can't follow the reader's light or dark setting; its marks carry no classes or titles, so that a dot
 //! can't say which trial it is without its own script; its text has a fixed size, unreadable when a figure shrinks to the width of a
 //! phone; and a band does not follow a stepped line. Here colours are CSS classes, every mark has a title, and each chart is drawn for
@@ -94,7 +94,13 @@ fn text_width(text: &str) -> f64 {
 
 /// A value on an axis; 0 needs no unit.
 fn axis_value(value: f64, objective: &Objective) -> String {
-    if value == 0.0 { "0".to_owned() } else { units::objective(value, objective) }
+    if value == 0.0 {
+        "0".to_owned()
+    } else if objective.unit == "us" {
+        units::round_micros(value)
+    } else {
+        units::objective(value, objective)
+    }
 }
 
 /// The rectangle that data is drawn in.

@@ -86,10 +86,10 @@ fn hero(m: &mut Markup, study: &StudyDocument) {
             if let (Outcome::Improved, Some(gain)) = (outcome, &study.gain) {
                 m.line("p", &[("class", &"figure-big")], units::gain(gain.ratio, study.objective.better));
             }
-            m.line("h1", &[], summary::headline(study));
+            m.line("h1", &[], glued(&summary::headline(study)));
             let explanation = summary::explanation(study);
             if !explanation.is_empty() {
-                m.line("p", &[], explanation.join(" "));
+                m.line("p", &[], glued(&explanation.join(" ")));
             }
             if let Some((command, does)) = summary::next_step(study) {
                 m.el("p", &[("class", &"on")], |m| {
@@ -198,7 +198,7 @@ fn changes(m: &mut Markup, study: &StudyDocument) {
                         m.line("th", &[], name);
                     }
                     if shares {
-                        m.line("th", &[("class", &"num")], "matters");
+                        m.line("th", &[("class", &"num")], "importance");
                     }
                     m.line("th", &[], "takes effect");
                 });
@@ -337,6 +337,11 @@ fn method(m: &mut Markup, study: &StudyDocument) {
             }
         });
     });
+}
+
+/// With percent signs kept on the line of their number.
+fn glued(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 fn upper(text: &str) -> String {

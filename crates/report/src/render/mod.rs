@@ -53,11 +53,16 @@ fn method_sentences(study: &StudyDocument) -> Vec<String> {
     out.push(
         "Knobs whose change can lose data or change results were not touched: durability is not part of the search space.".to_owned(),
     );
-    out.push(
-        "Limits: the result holds for this workload, data size and machine. Client and server may have shared the machine, and short windows \
-         show little of what happens over hours, such as checkpoints and purge lag."
-            .to_owned(),
-    );
+    let sharing = if study.server.target == "sandbox" {
+        "Client and server shared"
+    } else {
+        "Client and server may have shared"
+    };
+    out.push(format!(
+        "Limits: the result holds for this workload, data size and machine. {sharing} the machine, and short windows show little of what \
+         happens over hours, such as checkpoints and purge lag."
+    ));
+
     out.extend(summary::disclaimer(study).map(str::to_owned));
     out
 }

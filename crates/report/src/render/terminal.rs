@@ -99,8 +99,10 @@ impl Page {
 
 /// Breaks at spaces. A word longer than the width gets a line of its own: better too long than unfit to copy.
 fn wrap(text: &str, width: usize) -> Vec<String> {
+    // A percent sign stays on the line of its number.
+    let glued = text.replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in glued.split(' ').filter(|word| !word.is_empty()) {
         let Some(line) = lines.last_mut() else { continue };
         if line.is_empty() {
             line.push_str(word);
@@ -111,7 +113,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
             lines.push(word.to_owned());
         }
     }
-    lines
+    lines.iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
 /// Without control characters: a server's error text must not steer the terminal.
@@ -138,7 +140,7 @@ fn changes(study: &StudyDocument, width: usize) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table.set_header(["knob", "from", "to", "matters", "takes effect"]);
+    table.set_header(["knob", "from", "to", "importance", "takes effect"]);
     for c in &study.changes {
         table.add_row([
             clean(&c.knob),
