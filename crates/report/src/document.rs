@@ -241,7 +241,7 @@ pub struct WorkloadFacts {
 /// What was optimised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objective {
-    /// `tps`, `p95`, `p99`, ...
+    /// `tps`, `p95`, `p99`, or words for people such as `transactions committed per second`.
     pub name: String,
     /// `txn/s`, `us`, ...
     pub unit: String,
@@ -374,7 +374,8 @@ pub struct Importance {
 pub struct TrialRow {
     /// Number of the trial; the first baseline is 1.
     pub id: u64,
-    /// Where it comes from: `baseline`, `seed: NAME`, `search`, `repeat`, `proof: baseline`, `proof: best`, ...
+    /// Where it comes from: `baseline`, `seed: NAME`, `suggested: NAME`, `search`, `repeat`, `proof N: baseline`,
+    /// `proof N: best`. Charts and sentences go by the first word, and tell the proof's baselines by the last.
     pub origin: String,
     /// What was set.
     pub configuration: Configuration,

@@ -1,6 +1,6 @@
 //! The plain sentences about a study, the same in every format for people.
 
-use crate::document::{Better, Gain, StudyDocument, StudyState, TrialRow, TrialState, Verdict};
+use crate::document::{Better, Gain, ServerFacts, StudyDocument, StudyState, TrialRow, TrialState, Verdict};
 use crate::units;
 
 /// What a study came to.
@@ -72,7 +72,41 @@ pub(crate) fn what(study: &StudyDocument) -> String {
         "tps" => "throughput".to_owned(),
         "p95" => "the 95th percentile of latency".to_owned(),
         "p99" => "the 99th percentile of latency".to_owned(),
+        // "95th percentile of latency" takes an article; "transactions committed per second" does not.
+        other if other.starts_with(|c: char| c.is_ascii_digit()) => format!("the {other}"),
         other => other.to_owned(),
+    }
+}
+
+/// The objective as the heading of a column.
+pub(crate) fn short_objective(study: &StudyDocument) -> &str {
+    let name = study.objective.name.as_str();
+    if name.chars().count() <= 12 { name } else { "objective" }
+}
+
+/// The best trial of the search: repeats and the proof don't compete, since the best of many readings of one configuration says less
+/// about it the more there are.
+pub(crate) fn best_trial(study: &StudyDocument) -> Option<(&TrialRow, f64)> {
+    competitors(study).fold(None, |best, (trial, value)| match best {
+        Some((_, b)) if !is_better(study, value, b) => best,
+        _ => Some((trial, value)),
+    })
+}
+
+/// The measured trials of the search, with their values.
+pub(crate) fn competitors(study: &StudyDocument) -> impl Iterator<Item = (&TrialRow, f64)> {
+    candidates(study)
+        .filter(|t| {
+            !t.state.is_failure() && !t.origin.starts_with("repeat") && !t.origin.starts_with("proof")
+        })
+        .filter_map(|t| Some((t, t.objective.filter(|v| v.is_finite())?)))
+}
+
+/// Whether one value of the objective beats another.
+pub(crate) fn is_better(study: &StudyDocument, value: f64, than: f64) -> bool {
+    match study.objective.better {
+        Better::Higher => value > than,
+        Better::Lower => value < than,
     }
 }
 
@@ -108,17 +142,14 @@ pub(crate) fn explanation(study: &StudyDocument) -> Vec<String> {
         }
         Outcome::Open => {
             sentences.push(trial_count(study));
-            if let (Some(baseline), Some(best)) = (&study.baseline, &study.best) {
+            let best = study.best.as_ref().map(|b| (b.trial, b.mean));
+            let best = best.or_else(|| best_trial(study).map(|(trial, value)| (trial.id, value)));
+            if let (Some(baseline), Some((trial, value))) = (&study.baseline, best) {
                 sentences.push(format!(
-                    "The best so far is trial {} with {}, against {} of the baseline; it is not proven.",
-                    best.trial,
-                    units::objective(best.mean, &study.objective),
+                    "The best so far is trial {trial} with {}, against {} of the baseline; it is not proven.",
+                    units::objective(value, &study.objective),
                     units::objective(baseline.mean, &study.objective),
                 ));
-            }
-            if study.state == StudyState::Interrupted {
-                sentences
-                    .push(format!("`tunesmith studies resume {}` goes on where it stopped.", study.study));
             }
         }
         Outcome::Failed => {
@@ -179,10 +210,13 @@ pub(crate) fn measured_on(study: &StudyDocument) -> String {
 
 /// The server's name for people.
 pub(crate) fn product(study: &StudyDocument) -> String {
-    if study.server.product.is_empty() {
-        format!("{} {}", study.server.flavour, study.server.version)
-    } else {
-        study.server.product.clone()
+    let ServerFacts { flavour, version, product, .. } = &study.server;
+    let number: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    match product.as_str() {
+        "" if flavour.is_empty() && version.is_empty() => "a server that was not reached".to_owned(),
+        "" => format!("{flavour} {version}"),
+        named if named.contains(&number) => named.to_owned(),
+        unnumbered => format!("{unnumbered} {number}"),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     Marker, Plot, Width, axis_value, cross, diamond, dot, legend, polyline, svg, text_width, title, x_labels,
     y_grid,
 };
-use crate::document::{Better, StudyDocument, TrialRow};
+use crate::document::{StudyDocument, TrialRow};
 use crate::markup::{Markup, Px};
 use crate::{summary, units};
 
@@ -20,10 +20,12 @@ pub(crate) fn convergence(m: &mut Markup, study: &StudyDocument, width: Width) {
     let Some((range, log)) = y_range(values) else { return };
     let any = |kind: Kind| study.trials.iter().any(|t| t.objective.is_some() && Kind::of(t) == kind);
     let failed = study.trials.iter().any(|t| t.state.is_failure());
+    let suggested = study.trials.iter().any(|t| t.origin.starts_with("suggested"));
+    let seed = if suggested { "seed or suggestion" } else { "expert seed" };
     let mut entries = Vec::new();
     for (kind, name) in [
         (Kind::Baseline, "baseline"),
-        (Kind::Seed, "expert seed"),
+        (Kind::Seed, seed),
         (Kind::Search, "search"),
         (Kind::Best, "best, repeated and proven"),
     ] {
@@ -146,7 +148,7 @@ impl Kind {
     fn of(trial: &TrialRow) -> Self {
         if summary::is_baseline(trial) {
             Self::Baseline
-        } else if trial.origin.starts_with("seed") {
+        } else if trial.origin.starts_with("seed") || trial.origin.starts_with("suggested") {
             Self::Seed
         } else if trial.origin.starts_with("repeat") || trial.origin.starts_with("proof") {
             Self::Best
@@ -169,22 +171,11 @@ impl Kind {
     }
 }
 
-/// Where the best measured candidate changes: (trial, value). Repeats and the proof don't compete: the best of many readings of one
-/// configuration says less about it the more there are.
+/// Where the best measured candidate changes: (trial, value).
 fn incumbents(study: &StudyDocument) -> Vec<(u64, f64)> {
-    let mut best: Option<f64> = None;
-    let mut steps = Vec::new();
-    for trial in &study.trials {
-        if trial.state.is_failure() || !matches!(Kind::of(trial), Kind::Seed | Kind::Search) {
-            continue;
-        }
-        let Some(value) = trial.objective.filter(|v| v.is_finite()) else { continue };
-        let better = best.is_none_or(|b| match study.objective.better {
-            Better::Higher => value > b,
-            Better::Lower => value < b,
-        });
-        if better {
-            best = Some(value);
+    let mut steps: Vec<(u64, f64)> = Vec::new();
+    for (trial, value) in summary::competitors(study) {
+        if steps.last().is_none_or(|&(_, best)| summary::is_better(study, value, best)) {
             steps.push((trial.id, value));
         }
     }

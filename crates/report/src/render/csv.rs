@@ -8,13 +8,12 @@ use std::collections::BTreeSet;
 pub fn csv(study: &StudyDocument) -> String {
     let knobs: BTreeSet<&str> =
         study.trials.iter().flat_map(|t| t.configuration.keys()).map(String::as_str).collect();
-    let objective = format!("objective_{}", study.objective.name);
     let mut out = String::new();
     let fixed = [
         "trial",
         "origin",
         "state",
-        &objective,
+        "objective",
         "low",
         "high",
         "p50_us",

@@ -66,7 +66,7 @@ pub fn markdown(study: &StudyDocument) -> String {
         line(&format!("## Every trial\n\n{}\n", summary::trial_count(study)));
         line(&format!(
             "| # | origin | state | {} | gain | p99 | errors | failure |\n|--:|---|---|--:|--:|--:|--:|---|",
-            inline(&study.objective.name)
+            inline(summary::short_objective(study))
         ));
         for t in &study.trials {
             line(&format!(

@@ -24,21 +24,19 @@ pub(super) fn table(m: &mut Markup, study: &StudyDocument) {
     });
 }
 
-fn head(study: &StudyDocument) -> Vec<(String, bool)> {
-    let objective = study.objective.name.clone();
-    [("#", true), ("origin", false), ("state", false), (objective.as_str(), true), ("gain", true)]
-        .into_iter()
-        .chain([
-            ("p50", true),
-            ("p95", true),
-            ("p99", true),
-            ("max", true),
-            ("errors", true),
-            ("restart", false),
-        ])
-        .chain([("began", true), ("took", true)])
-        .map(|(name, numeric)| (name.to_owned(), numeric))
-        .collect()
+/// Heading of each column that can be sorted, and whether it holds numbers.
+fn head(study: &StudyDocument) -> Vec<(&str, bool)> {
+    [
+        ("#", true),
+        ("origin", false),
+        ("state", false),
+        (summary::short_objective(study), true),
+        ("gain", true),
+    ]
+    .into_iter()
+    .chain([("p50", true), ("p95", true), ("p99", true), ("max", true), ("errors", true), ("restart", false)])
+    .chain([("began", true), ("took", true)])
+    .collect()
 }
 
 fn row(m: &mut Markup, study: &StudyDocument, trial: &TrialRow) {

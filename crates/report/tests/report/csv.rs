@@ -46,7 +46,7 @@ fn every_trial_is_a_record_and_every_knob_a_column() {
     }
     assert_eq!(records[1][column("innodb_buffer_pool_size")], "", "the baseline sets nothing");
     assert_eq!(records[4][column("innodb_buffer_pool_size")], "2147483648");
-    assert_eq!(records[4][column("objective_tps")], "701.3");
+    assert_eq!(records[4][column("objective")], "701.3");
 }
 
 #[test]

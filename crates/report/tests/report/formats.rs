@@ -2,7 +2,7 @@
 
 use super::sample;
 use insta::assert_snapshot;
-use tunesmith_report::{StudyDocument, render};
+use tunesmith_report::{StudyDocument, StudyState, render};
 
 #[test]
 fn terminal() {
@@ -106,6 +106,15 @@ fn only_a_proven_gain_comes_with_texts_to_copy() {
         let proven = matches!(name, "improved" | "latency");
         assert_eq!(render::html(&study).contains("class=\"copy\""), proven, "{name}");
         assert_eq!(render::markdown(&study).contains("### my.cnf"), proven, "{name}");
+    }
+}
+
+#[test]
+fn changes_without_a_proof_are_called_unproven() {
+    let mut study = sample::improved();
+    (study.state, study.verdict, study.gain) = (StudyState::Interrupted, None, None);
+    for text in [render::html(&study), render::markdown(&study), render::terminal(&study, 100, false)] {
+        assert!(text.contains("The best configuration so far") && !text.contains("What to change"), "{text}");
     }
 }
 

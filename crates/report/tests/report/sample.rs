@@ -116,13 +116,13 @@ pub fn improved() -> StudyDocument {
     push("repeat", winner.clone(), Some(958.2));
     push("repeat", winner.clone(), Some(949.7));
     let mut pairs = Vec::new();
-    for _ in 0..5 {
+    for number in 1..=5 {
         let pair = Pair {
             baseline: round(411.0 + 8.0 * noise.next()),
             candidate: round(951.0 + 17.0 * noise.next()),
         };
-        push("proof: baseline", Configuration::new(), Some(pair.baseline));
-        push("proof: best", winner.clone(), Some(pair.candidate));
+        push(&format!("proof {number}: baseline"), Configuration::new(), Some(pair.baseline));
+        push(&format!("proof {number}: best"), winner.clone(), Some(pair.candidate));
         pairs.push(pair);
     }
     let failed: Vec<usize> =
@@ -276,15 +276,12 @@ pub fn interrupted() -> StudyDocument {
     study.trials[13].objective = None;
     study.trials[13].latency_us = None;
     (study.trials[13].low, study.trials[13].high) = (None, None);
-    if let Some(best) = &mut study.best {
-        best.trial = 13;
-    }
+    study.best = None;
+    study.changes.clear();
+    study.apply = Apply::default();
     study.latency = LatencyCurves::default();
     study.series = Series::default();
     study.importance.clear();
-    for change in &mut study.changes {
-        change.matters = None;
-    }
     study
 }
 
@@ -312,7 +309,11 @@ pub fn all_failed() -> StudyDocument {
 /// A study of a latency, of which less is better.
 pub fn latency() -> StudyDocument {
     let mut study = improved();
-    study.objective = Objective { name: "p99".to_owned(), unit: "us".to_owned(), better: Better::Lower };
+    study.objective = Objective {
+        name: "99th percentile of latency".to_owned(),
+        unit: "us".to_owned(),
+        better: Better::Lower,
+    };
     study.server.product = "MySQL Community Server 9.7.0".to_owned();
     study.server.flavour = "MySQL".to_owned();
     study.server.version = "9.7.0".to_owned();
