@@ -67,6 +67,9 @@ impl Markup {
             value.clear();
             // Writing to a string can't fail; a Display that fails leaves the value cut short.
             let _ = write!(value, "{shown}");
+            if value.is_empty() && *key == "class" {
+                continue;
+            }
             self.text.push(' ');
             self.text.push_str(key);
             self.text.push_str("=\"");

@@ -92,13 +92,21 @@ pub(crate) fn proof(m: &mut Markup, study: &StudyDocument, width: Width) {
 /// The lower panel: the gain of each pair, their mean with its interval, and where no gain would be.
 fn interval(m: &mut Markup, study: &StudyDocument, gain: &Gain, ratios: &[f64], plot: Plot) {
     let better = study.objective.better;
-    let Some((low, high)) = range(ratios.iter().copied().chain([1.0, gain.low, gain.high])) else { return };
+    // The axis shows the change of the objective itself, which for a latency is the other way round.
+    let change = |ratio: f64| match better {
+        Better::Higher => ratio,
+        Better::Lower => 1.0 / ratio,
+    };
+    let (a, b) = (change(gain.low).min(change(gain.high)), change(gain.low).max(change(gain.high)));
+    let Some((low, high)) = range(ratios.iter().map(|&r| change(r)).chain([1.0, a, b])) else { return };
+    if ![a, b, change(gain.ratio)].iter().all(|v| v.is_finite()) {
+        return;
+    }
     let pad = (high - low).max(0.01) * 0.06;
     let (low, high) = (low - pad, high + pad);
     let x = Scale::linear((low, high), plot.left + 6.0, plot.right - 8.0);
     let middle = plot.top + 22.0;
-    let labels: Vec<(f64, String)> =
-        ticks((low, high), 4).into_iter().map(|t| (x.at(t), short_gain(t, better))).collect();
+    let labels: Vec<(f64, String)> = ticks((low, high), 4).into_iter().map(|t| (x.at(t), short(t))).collect();
     for (at, _) in &labels {
         m.leaf(
             "line",
@@ -122,7 +130,7 @@ fn interval(m: &mut Markup, study: &StudyDocument, gain: &Gain, ratios: &[f64], 
         ],
     );
     for ratio in ratios {
-        let at = x.at(*ratio);
+        let at = x.at(change(*ratio));
         m.leaf(
             "line",
             &[
@@ -134,7 +142,7 @@ fn interval(m: &mut Markup, study: &StudyDocument, gain: &Gain, ratios: &[f64], 
             ],
         );
     }
-    let (a, b) = (x.at(gain.low), x.at(gain.high));
+    let (a, b) = (x.at(a), x.at(b));
     m.leaf(
         "rect",
         &[
@@ -152,7 +160,7 @@ fn interval(m: &mut Markup, study: &StudyDocument, gain: &Gain, ratios: &[f64], 
         units::gain(gain.ratio, better),
         summary::confidence(gain.confidence)
     );
-    dot(m, "dot best", x.at(gain.ratio), middle, 6.0, title(text));
+    dot(m, "dot best", x.at(change(gain.ratio)), middle, 4.0, title(text));
     let mean = units::gain(gain.ratio, better);
     m.line("text", &[("class", &"value end"), ("x", &Px(plot.right + 64.0)), ("y", &Px(middle + 4.0))], mean);
     let name = format!("difference, with its {} interval", summary::confidence(gain.confidence));
@@ -167,6 +175,7 @@ fn ratio(pair: &Pair, better: Better) -> f64 {
     }
 }
 
-fn short_gain(ratio: f64, better: Better) -> String {
-    units::gain(ratio, better).replace(".0 %", " %").replace("+0 %", "0")
+/// A round change on the axis.
+fn short(change: f64) -> String {
+    units::signed_percent(change).replace(".0 %", " %").replace("+0 %", "0")
 }

@@ -202,6 +202,23 @@ fn the_policy_allows_exactly_our_style_sheet_and_script() {
 }
 
 #[test]
+fn every_trial_that_ended_has_its_mark_in_both_widths_of_the_chart() {
+    for (name, study) in sample::all() {
+        let page = render::html(&study);
+        for trial in &study.trials {
+            let ended = trial.objective.is_some() || trial.state.is_failure();
+            let marks = page.matches(&format!("<title>trial {} (", trial.id)).count();
+            assert_eq!(marks, if ended { 2 } else { 0 }, "trial {} of {name}", trial.id);
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_trial_is_in_the_table_with_its_state() {
+    assert!(render::html(&sample::interrupted()).contains(">measuring</td>"));
+}
+
+#[test]
 fn numbers_that_are_none_leave_the_charts_whole() {
     let mut study = sample::improved();
     study.trials[3].objective = Some(f64::NAN);
