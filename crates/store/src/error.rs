@@ -27,10 +27,10 @@ impl StoreError {
 #[non_exhaustive]
 pub enum StoreErrorKind {
     /// The database engine says no.
-    #[error("{0}")]
+    #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     /// The file system says no.
-    #[error("{path}: {source}")]
+    #[error("{path}")]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum StoreErrorKind {
         source: std::io::Error,
     },
     /// A stored document does not have the shape that is expected of it.
-    #[error("a stored document can't be read: {0}")]
+    #[error("a stored document can't be read")]
     Document(#[from] serde_json::Error),
     /// The file was written by a newer tunesmith.
     #[error("{path} was written by a newer tunesmith (schema {found}, this one knows {known}); use that one")]

@@ -54,13 +54,20 @@ enum Command {
     Knobs(cmd::knobs::Args),
     /// Private servers by hand.
     Sandbox(cmd::sandbox::Args),
+    /// One self-contained file about a study.
+    Report(cmd::report::Args),
     /// The optimiser alone.
     Search(cmd::search::Args),
+    /// What is stored.
+    Studies(cmd::studies::Args),
+    /// Find a better configuration, and prove that it is better.
+    Tune(cmd::tune::Args),
 }
 
 /// Parses the arguments and runs the command on a single-threaded runtime: private servers are bound to the
 /// life of the thread that starts them, which so is the process's main thread.
 pub fn run() -> Result<(), Failure> {
+    cmd::connection::hide_passwords();
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -73,7 +80,10 @@ pub fn run() -> Result<(), Failure> {
             Command::Doctor(args) => cmd::doctor::run(args, globals).await,
             Command::Knobs(args) => cmd::knobs::run(args, globals).await,
             Command::Sandbox(args) => cmd::sandbox::run(args, globals).await,
+            Command::Report(args) => cmd::report::run(args, globals).await,
             Command::Search(args) => cmd::search::run(args, globals).await,
+            Command::Studies(args) => cmd::studies::run(args, globals).await,
+            Command::Tune(args) => cmd::tune::run(args, globals).await,
         }
     })
 }

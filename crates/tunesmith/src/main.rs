@@ -3,6 +3,9 @@
 mod cli;
 mod cmd;
 mod failure;
+mod progress;
+mod studying;
+mod units;
 
 use std::process::ExitCode;
 

@@ -5,4 +5,7 @@ pub mod connection;
 pub mod doctor;
 pub mod knobs;
 pub mod sandbox;
+pub mod report;
 pub mod search;
+pub mod studies;
+pub mod tune;

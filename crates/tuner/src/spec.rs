@@ -1,0 +1,252 @@
+//! What a study was asked to do: everything that is needed to resume it without its command line.
+
+use knobs::Configuration;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What is optimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Objective {
+    /// Transactions committed a second, by the server's own count. More is better.
+    Tps,
+    /// The 95th percentile of the service latency, in microseconds. Less is better.
+    P95,
+    /// The 99th percentile of the service latency, in microseconds. Less is better.
+    P99,
+}
+
+impl Objective {
+    /// The word on the command line and in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tps => "tps",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+        }
+    }
+
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Tps => "txn/s",
+            Self::P95 | Self::P99 => "us",
+        }
+    }
+
+    /// Whether more is better.
+    pub fn higher_is_better(self) -> bool {
+        matches!(self, Self::Tps)
+    }
+
+    /// `candidate` against `baseline` as a factor of improvement: above 1 is better, whichever way the objective runs.
+    pub fn improvement(self, baseline: f64, candidate: f64) -> f64 {
+        if self.higher_is_better() { candidate / baseline } else { baseline / candidate }
+    }
+}
+
+/// What is executed against the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Workload {
+    /// The five transactions of TPC-C, closed loop.
+    Tpcc {
+        /// Scale: about 100 MB each.
+        warehouses: u32,
+        /// Connections that send transactions.
+        terminals: u32,
+    },
+}
+
+impl Workload {
+    /// Roughly how large its data is.
+    pub fn data_bytes(&self) -> u64 {
+        match self {
+            Self::Tpcc { warehouses, .. } => u64::from(*warehouses) * (100 << 20),
+        }
+    }
+
+    /// What the advisor wants to know of it.
+    pub fn facts(&self) -> advisor::WorkloadFacts {
+        match self {
+            Self::Tpcc { terminals, .. } => advisor::WorkloadFacts {
+                data_bytes: Some(self.data_bytes()),
+                // New-Order, Payment and Delivery of the standard mix.
+                write_share: Some(0.92),
+                connections: Some(u64::from(*terminals)),
+                storage_iops: None,
+            },
+        }
+    }
+
+    /// As on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tpcc { .. } => "tpcc",
+        }
+    }
+}
+
+/// Which server is tuned. No secret is part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum TargetSpec {
+    /// A private server of ours, from a template.
+    Sandbox {
+        /// `mysql` or `mariadb`; `None` takes what is there.
+        flavour: Option<String>,
+        /// A folder to look for the server's program in.
+        binary: Option<PathBuf>,
+    },
+    /// A server that somebody runs, reached by SQL.
+    Server {
+        /// How it was named, for people; never with a password.
+        address: String,
+    },
+}
+
+/// A configuration that somebody wants tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Suggested {
+    /// Where it comes from.
+    pub name: String,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+/// All of a `tune` study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TuneSpec {
+    /// Which server.
+    pub target: TargetSpec,
+    /// Which work.
+    pub workload: Workload,
+    /// What is optimised.
+    pub objective: Objective,
+    /// Trials of the search, seeds included; baselines and the proof come on top.
+    pub trials: u32,
+    /// The search ends when this many seconds have passed, whatever is left of `trials`.
+    pub time_budget_seconds: Option<u64>,
+    /// Seconds of work before a measured window.
+    pub warmup_seconds: u64,
+    /// Seconds of a measured window.
+    pub measure_seconds: u64,
+    /// Measurements of the baseline before the search; at least 3.
+    pub baseline_runs: u32,
+    /// The baseline is measured again after this many trials.
+    pub rebaseline_every: u32,
+    /// Interleaved pairs of the proof; at least 5.
+    pub pairs: u32,
+    /// Only these knobs; `None` means all that may be tuned.
+    pub knobs: Option<Vec<String>>,
+    /// Leave out what needs a restart.
+    pub dynamic_only: bool,
+    /// Configurations to try first, besides the expert seeds.
+    pub suggested: Vec<Suggested>,
+    /// Seed of the data, the search and the workload.
+    pub seed: u64,
+}
+
+/// A study that can't be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// No trial, no search.
+    #[error("--trials is 0, so there is nothing to try; ask for at least 1 (10 to 30 is usual)")]
+    NoTrials,
+    /// Too few readings to say how much the baseline varies.
+    #[error("--baseline-runs is {0}; an interval needs at least 3")]
+    FewBaselines(u32),
+    /// Too few pairs for a proof.
+    #[error("--pairs is {0}; the proof needs at least 5 interleaved pairs")]
+    FewPairs(u32),
+    /// A window too short for 1 % agreement of counts.
+    #[error("--measure is {0} s; a window shorter than 5 s says nothing")]
+    ShortWindow(u64),
+    /// No warehouses or no terminals.
+    #[error("--{0} must be at least 1")]
+    Zero(&'static str),
+}
+
+impl TuneSpec {
+    /// Checks what can be checked without a server.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let Workload::Tpcc { warehouses, terminals } = self.workload;
+        if self.trials == 0 {
+            return Err(SpecError::NoTrials);
+        }
+        if self.baseline_runs < 3 {
+            return Err(SpecError::FewBaselines(self.baseline_runs));
+        }
+        if self.pairs < 5 {
+            return Err(SpecError::FewPairs(self.pairs));
+        }
+        if self.measure_seconds < 5 {
+            return Err(SpecError::ShortWindow(self.measure_seconds));
+        }
+        for (count, name) in [
+            (warehouses, "warehouses"),
+            (terminals, "terminals"),
+            (self.rebaseline_every, "rebaseline-every"),
+        ] {
+            if count == 0 {
+                return Err(SpecError::Zero(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn spec() -> TuneSpec {
+        TuneSpec {
+            target: TargetSpec::Sandbox { flavour: None, binary: None },
+            workload: Workload::Tpcc { warehouses: 1, terminals: 4 },
+            objective: Objective::Tps,
+            trials: 10,
+            time_budget_seconds: None,
+            warmup_seconds: 5,
+            measure_seconds: 10,
+            baseline_runs: 3,
+            rebaseline_every: 8,
+            pairs: 5,
+            knobs: None,
+            dynamic_only: false,
+            suggested: Vec::new(),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_study_without_trials_is_refused_with_what_to_do() {
+        let error = TuneSpec { trials: 0, ..spec() }.validate().unwrap_err();
+        assert_eq!(error, SpecError::NoTrials);
+        assert!(error.to_string().contains("at least 1"));
+    }
+
+    #[test]
+    fn too_little_to_prove_anything_is_refused() {
+        assert!(spec().validate().is_ok());
+        assert!(TuneSpec { pairs: 4, ..spec() }.validate().is_err());
+        assert!(TuneSpec { baseline_runs: 2, ..spec() }.validate().is_err());
+        assert!(TuneSpec { measure_seconds: 4, ..spec() }.validate().is_err());
+        let no_data = Workload::Tpcc { warehouses: 0, terminals: 4 };
+        assert_eq!(TuneSpec { workload: no_data, ..spec() }.validate(), Err(SpecError::Zero("warehouses")));
+    }
+
+    #[test]
+    fn improvement_is_above_one_when_better_either_way() {
+        assert_eq!(Objective::Tps.improvement(100.0, 150.0), 1.5);
+        assert_eq!(Objective::P99.improvement(300.0, 150.0), 2.0);
+    }
+
+    #[test]
+    fn a_spec_survives_the_store() {
+        let text = serde_json::to_string(&spec()).unwrap();
+        assert_eq!(serde_json::from_str::<TuneSpec>(&text).unwrap(), spec());
+    }
+}
