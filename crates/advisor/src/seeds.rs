@@ -170,7 +170,7 @@ impl Draft<'_> {
             ("innodb_io_capacity_max", Value::Int(2000)),
             ("innodb_max_dirty_pages_pct", Value::Float(98.0)),
             ("innodb_max_dirty_pages_pct_lwm", Value::Float(50.0)),
-            ("innodb_adaptive_flushing_lwm", Value::Float(50.0)),
+            ("innodb_adaptive_flushing_lwm", Value::Int(50)),
         ];
         for name in ["innodb_redo_log_capacity", "innodb_log_file_size"] {
             if let Some(max) = self.largest(name) {

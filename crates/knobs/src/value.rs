@@ -132,6 +132,10 @@ fn parse_int(text: &str) -> Option<i64> {
     if text.parse::<u64>().is_ok() {
         return Some(i64::MAX);
     }
+    // MariaDB has fractions where MySQL has whole numbers ("10.000000").
+    if let Some((whole, fraction)) = text.split_once('.') {
+        return if fraction.bytes().all(|b| b == b'0') { whole.parse().ok() } else { None };
+    }
     // Only the letters that the servers themselves take.
     if !text.ends_with(|c: char| "KMGTkmgt".contains(c)) {
         return None;
@@ -203,6 +207,7 @@ mod tests {
         assert_eq!(read("innodb_adaptive_hash_index", "1"), Value::Bool(true));
         assert_eq!(read("innodb_max_dirty_pages_pct", "90.000000"), Value::Float(90.0));
         assert_eq!(read("innodb_flush_neighbors", "1"), Value::Int(1));
+        assert_eq!(read("innodb_adaptive_flushing_lwm", "10.000000"), Value::Int(10));
         assert_eq!(read("innodb_change_buffering", "all"), Value::Text("all".into()));
     }
 

@@ -156,7 +156,9 @@ fn facts(knob: &Knob, text: &str) -> Result<Facts, String> {
         }
     }
     let default = default.trim();
-    if default != "auto" {
+    if default == "max" {
+        facts.default = Some(Value::Int(i64::MAX));
+    } else if default != "auto" {
         facts.default = Some(Value::parse_server(knob, default).map_err(|e| e.to_string())?);
     }
     Ok(facts)
