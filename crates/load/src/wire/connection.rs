@@ -204,8 +204,20 @@ impl Connection {
         self.query_with(sql, &[]).await
     }
 
+    /// [`Self::query`] for SQL that is built as bytes.
+    pub async fn query_bytes(&mut self, sql: &[u8]) -> Result<Reply<'_>, WireError> {
+        let out = self.channel.start(true);
+        out.push(0x03);
+        out.extend_from_slice(sql);
+        self.query_sent().await
+    }
+
     async fn query_with(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Reply<'_>, WireError> {
         write_query(sql, values, self.channel.start(true));
+        self.query_sent().await
+    }
+
+    async fn query_sent(&mut self) -> Result<Reply<'_>, WireError> {
         self.channel.send().await?;
         let mut columns = std::mem::take(&mut self.columns);
         let outcome = self.read_reply(Format::Text, &mut columns).await;

@@ -16,5 +16,4 @@ pub use error::WireError;
 pub use reply::{Reply, Row, Rows};
 pub use value::Value;
 
-pub(crate) use reply::Format;
-pub(crate) use value::{write_decimal, write_execute};
+pub(crate) use value::write_decimal;
