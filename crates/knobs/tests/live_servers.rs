@@ -21,6 +21,7 @@ async fn every_record_agrees_with_the_server() {
         let mut admin = running.admin().await;
         let identity = admin.identity().await.unwrap();
         let live = admin.variables().await.unwrap();
+        let defaults = defaults(&mut admin, &identity, &live).await;
         let mut wrong = Vec::new();
         let mut seen = 0;
         for knob in Registry::builtin().iter() {
@@ -28,8 +29,8 @@ async fn every_record_agrees_with_the_server() {
             match (Registry::builtin().resolve(&identity, &knob.name), name) {
                 (Resolution::Present(_, facts), Some(name)) => {
                     seen += 1;
-                    let default = default_of(&mut admin, &identity, &live, name).await;
-                    wrong.extend(disagreements(knob, facts, &live[name], default.as_deref()));
+                    let default = defaults.get(name).map(String::as_str);
+                    wrong.extend(disagreements(knob, facts, &live[name], default));
                     let dynamic = is_dynamic(&mut admin, &live[name], name).await;
                     if dynamic.is_some_and(|dynamic| dynamic != (facts.change == ChangeMode::Dynamic)) {
                         wrong.push(format!("{name}: dynamic is {dynamic:?}"));
@@ -46,28 +47,28 @@ async fn every_record_agrees_with_the_server() {
     }
 }
 
-/// The compiled default: MariaDB states it; on MySQL a value whose source is COMPILED is it.
-async fn default_of(
+/// Compiled defaults by name: MariaDB states them; on MySQL a value whose source is COMPILED is one.
+async fn defaults(
     admin: &mut server::Admin,
     identity: &Identity,
     live: &BTreeMap<String, LiveVariable>,
-    name: &str,
-) -> Option<String> {
+) -> BTreeMap<String, String> {
     let sql = if identity.flavour == Flavour::MariaDb {
-        format!(
-            "SELECT default_value v FROM information_schema.SYSTEM_VARIABLES WHERE variable_name = '{name}'"
-        )
+        "SELECT LOWER(variable_name) AS n, default_value AS v FROM information_schema.SYSTEM_VARIABLES"
     } else {
-        format!(
-            "SELECT variable_source v FROM performance_schema.variables_info WHERE variable_name = '{name}'"
-        )
+        "SELECT variable_name AS n, variable_source AS v FROM performance_schema.variables_info"
     };
-    let told = admin.records(&sql).await.unwrap().into_iter().next()?.remove("v")??;
-    match identity.flavour {
-        Flavour::MariaDb => Some(told),
-        _ if told == "COMPILED" => live.text(name).map(str::to_owned),
-        _ => None,
-    }
+    let told = admin.records(sql).await.unwrap_or_else(|e| panic!("{e}"));
+    told.into_iter()
+        .filter_map(|mut row| {
+            let (name, text) = (row.remove("n")??, row.remove("v")??);
+            match identity.flavour {
+                Flavour::MariaDb => Some((name, text)),
+                _ if text == "COMPILED" => Some((name.clone(), live.text(&name)?.to_owned())),
+                _ => None,
+            }
+        })
+        .collect()
 }
 
 /// Whether a running server lets the variable be changed. MySQL does not say, so it is asked to set the value
@@ -214,7 +215,7 @@ fn in_order(configuration: &Configuration, live: &BTreeMap<String, LiveVariable>
 
 fn same(tunables: &[Tunable], configuration: &Configuration, read: &BTreeMap<String, LiveVariable>) -> bool {
     tunables.iter().all(|t| {
-        let wanted = configuration.get(&t.name).unwrap();
+        let wanted = &configuration.0[&t.name];
         Value::parse_server(t.knob, &read[&t.name].value).is_ok_and(|got| got.same(wanted))
     })
 }
@@ -226,8 +227,8 @@ fn assert_read_back(
     place: &str,
 ) {
     for t in tunables.iter().filter(|t| !t.knob.drifts) {
-        let (wanted, got) = (configuration.get(&t.name).unwrap(), &read[&t.name].value);
-        let got = Value::parse_server(t.knob, got).unwrap();
+        let (wanted, got) = (&configuration.0[&t.name], &read[&t.name].value);
+        let got = Value::parse_server(t.knob, got).unwrap_or_else(|e| panic!("{e}"));
         assert!(got.same(wanted), "{place}: {} was set to {wanted} and is {got} in {configuration}", t.name);
     }
 }
