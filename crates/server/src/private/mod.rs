@@ -26,6 +26,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// Folder of temporary tables and sort files, beside the socket.
+const TMP_DIR: &str = "tmp";
+
 /// How often a starting or stopping server is looked at.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -117,7 +120,7 @@ impl PrivateServer {
             let attempted = format!("{what} in {}", options.socket_dir.display());
             |e| StartError::io(attempted, e)
         };
-        std::fs::create_dir_all(&options.socket_dir).map_err(failed("make a folder"))?;
+        std::fs::create_dir_all(options.socket_dir.join(TMP_DIR)).map_err(failed("make a folder"))?;
         let log = options.socket_dir.join("error.log");
         let out =
             OpenOptions::new().create(true).append(true).open(&log).map_err(failed("open the error log"))?;
@@ -272,6 +275,8 @@ fn private_options(flavour: Flavour, socket: &Path, dir: &Path) -> Vec<OsString>
     let mut options = vec![
         path_option("--socket=", socket),
         path_option("--pid-file=", &dir.join("server.pid")),
+        // MariaDB clears its temporary folder of temporary tables when it starts: those of another server too.
+        path_option("--tmpdir=", &dir.join(TMP_DIR)),
         "--skip-networking".into(),
     ];
     if flavour != Flavour::MariaDb {
