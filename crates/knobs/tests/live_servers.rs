@@ -8,8 +8,9 @@ use knobs::{
 use server::fixture::{Running, servers};
 use std::collections::BTreeMap;
 
-/// How many configurations are drawn for each server; `TUNESMITH_DRAWS` sets another number.
-const DRAWS: usize = 3;
+/// How many configurations are drawn for each server; `TUNESMITH_DRAWS` sets another number, and
+/// `TUNESMITH_DRAWS_SEED` draws others.
+const DRAWS: u64 = 3;
 
 /// Settings that every knob's default is compared under: none of the fixture's own may stand in the way.
 const NO_SETTINGS: [(&str, &str); 0] = [];
@@ -128,7 +129,9 @@ fn both_unlimited(a: &Value, b: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_draw_starts_and_reads_back_as_it_was_set() {
-    let draws = std::env::var("TUNESMITH_DRAWS").ok().and_then(|n| n.parse().ok()).unwrap_or(DRAWS);
+    let told = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let draws = told("TUNESMITH_DRAWS").unwrap_or(DRAWS);
+    let seed = told("TUNESMITH_DRAWS_SEED").unwrap_or(7);
     for binary in servers() {
         let (identity, live, tunables) = {
             let running = Running::start(&binary, &NO_SETTINGS).await;
@@ -140,7 +143,7 @@ async fn every_draw_starts_and_reads_back_as_it_was_set() {
             (identity, live, tunables)
         };
         let rules = relations(&tunables, &identity, &live, &machine());
-        let mut random = SplitMix(7);
+        let mut random = SplitMix(seed);
         for draw in 0..draws {
             let drawn: Configuration =
                 tunables.iter().map(|t| (t.name.clone(), t.domain.at(t.knob, random.unit()))).collect();
