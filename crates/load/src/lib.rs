@@ -2,7 +2,7 @@
 //!
 //! Three layers, each usable without the one above: [`wire`] speaks the protocol, [`reactor`] drives many
 //! connections on one thread, [`engine`] turns a workload into a measurement. The workloads are [`tpcc`] and
-//! sysbench's OLTP scripts.
+//! [`sysbench`].
 #![forbid(unsafe_code)]
 
 pub mod engine;
@@ -11,6 +11,7 @@ mod random;
 pub mod reactor;
 mod rows;
 pub mod session;
+pub mod sysbench;
 pub mod tpcc;
 pub mod wire;
 

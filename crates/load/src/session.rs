@@ -1,6 +1,7 @@
 //! The seam between workloads and servers.
 
 use crate::wire::{Reply, Value, WireError};
+use std::time::Duration;
 
 /// What a statement does, as sysbench counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,4 +54,7 @@ pub trait Session {
         id: StatementId,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Reply<'_>, WireError>>;
+
+    /// Waits, as a user between two statements does.
+    fn pause(&mut self, time: Duration) -> impl Future<Output = ()>;
 }

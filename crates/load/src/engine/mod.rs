@@ -14,7 +14,8 @@ pub use errors::{ErrorPolicy, Verdict};
 pub use observer::{LiveCounters, Observer, Quiet, SecondStats, StopReason};
 pub use options::EngineOptions;
 pub use result::{
-    Backlog, BooksJson, ByClass, Client, LatencyUs, RunResult, SCHEMA, Throughput, Totals, TypeResult,
+    Backlog, BooksJson, ByClass, Client, Fairness, LatencyUs, RunResult, SCHEMA, Throughput, Totals,
+    TypeResult,
 };
 pub use run::RunError;
 pub use schedule::Arrivals;

@@ -69,6 +69,8 @@ pub struct RunResult {
     pub reconnects: u64,
     /// The load generator itself.
     pub client: Client,
+    /// How evenly the terminals were served.
+    pub fairness: Fairness,
     /// The whole run, warm-up and time of grace included: what the server's counters must agree with.
     pub totals: Totals,
     /// Second by second, warm-up included.
@@ -226,6 +228,33 @@ pub struct Client {
     pub cpu_share: f64,
 }
 
+/// Transactions and time of the terminals: mean and standard deviation.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Fairness {
+    /// Transactions of a terminal.
+    pub events_mean: f64,
+    /// Their standard deviation.
+    pub events_stddev: f64,
+    /// Seconds that a terminal spent in transactions.
+    pub execution_mean_s: f64,
+    /// Their standard deviation.
+    pub execution_stddev_s: f64,
+}
+
+impl Fairness {
+    fn of(terminals: &[(u64, f64)]) -> Self {
+        let spread = |values: &dyn Fn(&(u64, f64)) -> f64| {
+            let n = terminals.len().max(1) as f64;
+            let mean = terminals.iter().map(values).sum::<f64>() / n;
+            let variance = terminals.iter().map(|t| (values(t) - mean).powi(2)).sum::<f64>() / n;
+            (mean, variance.sqrt())
+        };
+        let (events_mean, events_stddev) = spread(&|t| t.0 as f64);
+        let (execution_mean_s, execution_stddev_s) = spread(&|t| t.1);
+        Self { events_mean, events_stddev, execution_mean_s, execution_stddev_s }
+    }
+}
+
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Totals {
@@ -312,6 +341,7 @@ pub(crate) fn result<T: Tally>(about: About, measured: &Measured<T>) -> RunResul
         retries: recorder.retries.clone(),
         reconnects: recorder.reconnects,
         client,
+        fairness: Fairness::of(&measured.terminals),
         totals: totals(about.kinds, recorder, unanswered),
         series: measured.seconds.clone(),
         stopped: measured.stopped.clone(),

@@ -55,6 +55,9 @@ pub(crate) struct Gauge {
     due: AtomicU64,
     /// 0: idle, otherwise the transaction type + 1.
     busy: AtomicUsize,
+    /// Transactions that ended in the window, and the time spent in them.
+    events: AtomicU64,
+    nanos: AtomicU64,
 }
 
 impl Gauge {
@@ -66,8 +69,13 @@ impl Gauge {
         self.busy.store(kind + 1, Relaxed);
     }
 
-    pub fn end(&self) {
+    /// The transaction has ended; `took` if it is measured.
+    pub fn end(&self, took: Option<Duration>) {
         self.busy.store(0, Relaxed);
+        if let Some(took) = took {
+            self.events.fetch_add(1, Relaxed);
+            self.nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        }
     }
 }
 
@@ -192,6 +200,8 @@ pub(crate) struct Measured<T> {
     /// Connections whose last transaction was not answered in the time of grace, by type.
     pub unanswered: Vec<u64>,
     pub backlog_at_end: u64,
+    /// Transactions and seconds of each terminal.
+    pub terminals: Vec<(u64, f64)>,
 }
 
 /// Executes a workload. Blocks the calling thread, on which the observer is called.
@@ -311,6 +321,11 @@ impl<W: Workload> Control<'_, W> {
             stopped,
             unanswered,
             backlog_at_end,
+            terminals: shared
+                .gauges
+                .iter()
+                .map(|g| (nanos(&g.events), nanos(&g.nanos) as f64 / 1e9))
+                .collect(),
         })
     }
 

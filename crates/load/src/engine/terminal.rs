@@ -45,6 +45,10 @@ impl<S: Session> Session for Counting<S> {
         }
         self.inner.execute(id, values).await
     }
+
+    async fn pause(&mut self, time: Duration) {
+        self.inner.pause(time).await;
+    }
 }
 
 /// How a transaction ended, for the terminal.
@@ -250,8 +254,9 @@ impl<W: Workload> Terminal<W> {
         if let Fate::Failed(code) = fate {
             recorder.error(code);
         }
+        let measured = recorder.measured(ended);
         drop(recorder);
-        gauge.end();
+        gauge.end(measured.then_some(ended - begun));
         (keep, ended)
     }
 

@@ -11,6 +11,7 @@ use crate::session::{Session, Statement, StatementId};
 use server::ConnectOptions;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Enough for most replies; grows to the largest one seen.
 const FIRST_BUFFER: usize = 4096;
@@ -396,6 +397,10 @@ impl Session for Connection {
         let statement =
             statements.get(id.0).ok_or(WireError::Unexpected("a statement is not in the workload's list"))?;
         self.query_with(&statement.sql, values).await
+    }
+
+    async fn pause(&mut self, time: Duration) {
+        self.channel.transport.sleep(time).await;
     }
 }
 

@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a blocking connection attempt may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -111,6 +111,14 @@ impl Transport {
             reactor.register(&socket)?;
         }
         Ok(Self { socket, tls: None, reactor, drained: false })
+    }
+
+    /// Waits without blocking the thread's other connections.
+    pub async fn sleep(&self, time: Duration) {
+        match &self.reactor {
+            Some(reactor) => reactor.sleep_until(Instant::now() + time).await,
+            None => std::thread::sleep(time),
+        }
     }
 
     /// Whether a password may be sent as it is.
