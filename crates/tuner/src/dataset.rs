@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 /// Part of every data set's name: changes when the loader writes other bytes than before.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A file that is there when the rest is complete.
 const MARKER: &str = "complete";

@@ -97,6 +97,12 @@ pub enum TargetSpec {
         flavour: Option<String>,
         /// A folder to look for the server's program in.
         binary: Option<PathBuf>,
+        /// The machine to emulate, as after `--machine`; `None` is this one as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        machine: Option<String>,
+        /// The family of a provider's defaults that the servers run with below the configuration; `None` is the server's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        defaults: Option<String>,
     },
     /// A server that somebody runs, reached by SQL.
     Server {
@@ -204,7 +210,7 @@ pub(crate) mod tests {
 
     pub(crate) fn spec() -> TuneSpec {
         TuneSpec {
-            target: TargetSpec::Sandbox { flavour: None, binary: None },
+            target: TargetSpec::Sandbox { flavour: None, binary: None, machine: None, defaults: None },
             workload: Workload::Tpcc { warehouses: 1, terminals: 4 },
             objective: Objective::Tps,
             trials: 10,

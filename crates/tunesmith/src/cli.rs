@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Tunes MySQL and MariaDB by machine learning, proves the gain by measurement, and says what to buy.
 #[derive(Debug, Parser)]
-#[command(name = "tunesmith", version, disable_help_flag = true)]
+#[command(name = "tunesmith", version, disable_help_flag = true, args_override_self = true)]
 struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -52,6 +52,8 @@ enum Command {
     Doctor(cmd::doctor::Args),
     /// The knob registry, against a live server or a flavour and version.
     Knobs(cmd::knobs::Args),
+    /// What a machine costs a year, and which gives most for the money.
+    Price(cmd::price::Args),
     /// Private servers by hand.
     Sandbox(cmd::sandbox::Args),
     /// One self-contained file about a study.
@@ -79,6 +81,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Bench(args) => cmd::bench::run(args, globals).await,
             Command::Doctor(args) => cmd::doctor::run(args, globals).await,
             Command::Knobs(args) => cmd::knobs::run(args, globals).await,
+            Command::Price(args) => cmd::price::run(args, globals).await,
             Command::Sandbox(args) => cmd::sandbox::run(args, globals).await,
             Command::Report(args) => cmd::report::run(args, globals).await,
             Command::Search(args) => cmd::search::run(args, globals).await,
