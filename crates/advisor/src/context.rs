@@ -213,9 +213,12 @@ impl<'a> Context<'a> {
         facts.engines.iter().find(|engine| engine.engine.eq_ignore_ascii_case(name))
     }
 
-    /// Bytes of InnoDB tables, when all were looked at.
+    /// Bytes of InnoDB tables: of their files, or of all tables when all were looked at.
     pub fn innodb_bytes(&self) -> Option<Bytes> {
         let facts = self.snapshot.schema_facts.as_ref()?;
+        if let Some(bytes) = facts.innodb_file_bytes {
+            return Some(Bytes(bytes));
+        }
         if !facts.complete {
             return None;
         }

@@ -29,7 +29,7 @@ pub fn advise(snapshot: &Snapshot) -> Report {
         .flat_map(|(_, suppresses, _)| suppresses.iter().copied())
         .collect();
     drafts.retain(|(id, ..)| !silenced.contains(id));
-    drafts.sort_by(|a, b| b.2.finding.severity.cmp(&a.2.finding.severity));
+    drafts.sort_by_key(|(.., draft)| std::cmp::Reverse(draft.finding.severity));
 
     let mut findings = Vec::new();
     let mut taken = BTreeSet::new();
@@ -38,7 +38,7 @@ pub fn advise(snapshot: &Snapshot) -> Report {
     }
     complete_pairs(&context, &mut findings, &mut taken);
     keep_budget(&context, &mut findings);
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
 
     let mut report = Report {
         schema: REPORT_SCHEMA,

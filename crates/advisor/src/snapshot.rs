@@ -102,6 +102,9 @@ pub struct SchemaFacts {
     pub tables: u64,
     /// Whether every table was looked at.
     pub complete: bool,
+    /// Bytes of InnoDB's files, where they could be had without a look at every table.
+    #[serde(default)]
+    pub innodb_file_bytes: Option<u64>,
     /// Use by engine.
     pub engines: Vec<EngineUse>,
     /// `schema.table` without a primary key (or a unique key that could be one).

@@ -39,9 +39,9 @@ pub(super) fn write(report: &Report) -> String {
         escape(&memory(report))
     );
     for finding in &report.findings {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<article class=\"{}\"><strong>{}</strong> <small>{} · {}</small><br>{}\n",
+            "<article class=\"{}\"><strong>{}</strong> <small>{} · {}</small><br>{}",
             class(finding.severity),
             escape(&finding.title),
             mark(finding.severity),
@@ -49,9 +49,9 @@ pub(super) fn write(report: &Report) -> String {
             escape(&finding.evidence)
         );
         if let Some(recommendation) = &finding.recommendation {
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<br><code>{}</code> <small>{}</small><br><small>{} · back: <code>{}</code></small>\n",
+                "<br><code>{}</code> <small>{}</small><br><small>{} · back: <code>{}</code></small>",
                 escape(&change(recommendation)),
                 escape(&notes(recommendation)),
                 escape(&recommendation.effect),
@@ -59,7 +59,7 @@ pub(super) fn write(report: &Report) -> String {
             );
         }
         if let Some(advice) = &finding.advice {
-            let _ = write!(out, "<br>{}\n", escape(advice));
+            let _ = writeln!(out, "<br>{}", escape(advice));
         }
         out.push_str("</article>\n");
     }

@@ -68,7 +68,8 @@ pub(super) fn size(context: &Context<'_>) -> Option<Draft> {
     let wanted = round_up(hour.clamp(LEAST, MOST), Bytes::mib(256));
     // Below this a larger log changes nothing that anybody could measure.
     let writes = hour > Bytes::mib(64);
-    if !(writes || pressed) || capacity.0 as f64 >= wanted.0 as f64 * 0.9 && !pressed {
+    let small = writes && (capacity.0 as f64) < wanted.0 as f64 * 0.9;
+    if !(small || pressed) {
         return Some(Draft::fine(
             "the redo log holds an hour of writes, or hardly anything is written",
             evidence,

@@ -196,7 +196,7 @@ fn d16_the_binary_logs_cache_grows_by_kilobytes() {
 fn d17_the_pool_is_bounded_by_the_memory_and_may_shrink() {
     let large_data = Fixture::mysql("9.7.4").memory_gib(16).innodb_gib(500);
     let pool = large_data.number("innodb_buffer_pool_size").unwrap();
-    assert!(pool <= 12 << 30 && pool >= 8 << 30, "{pool}");
+    assert!((8 << 30..=12 << 30).contains(&pool), "{pool}");
     let too_large =
         Fixture::mysql("9.7.4").memory_gib(16).innodb_gib(500).var("innodb_buffer_pool_size", "17179869184");
     let shrunk = too_large.number("innodb_buffer_pool_size").unwrap();
