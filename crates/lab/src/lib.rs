@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod defaults;
+pub mod machine;
 pub mod price;
 
 pub use catalogue::{Catalogue, CatalogueError, Class};
