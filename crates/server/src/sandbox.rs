@@ -166,6 +166,25 @@ impl Sandboxes {
                 format!("its data belong to {}; take another name, or clean it first", card.server),
             ));
         }
+        let is_new = !dir.join(DATA).exists();
+        match Self::start_in(&dir, name, binary, settings).await {
+            Ok((server, work)) => Ok(Supervised { server, _work: work, _lock: lock }),
+            Err(e) => {
+                // What never ran is no sandbox.
+                if is_new {
+                    let _ = remove_dir(&dir);
+                }
+                Err(e)
+            }
+        }
+    }
+
+    async fn start_in(
+        dir: &Path,
+        name: &str,
+        binary: &Binary,
+        settings: &[(String, String)],
+    ) -> Result<(PrivateServer, Workdir), SandboxError> {
         let data = dir.join(DATA);
         if !data.exists() {
             let cache = TemplateCache::platform().map_err(failed::<TemplateError>("start", name))?;
@@ -184,7 +203,7 @@ impl Sandboxes {
             Card { server: title(binary), socket: server.socket().to_owned(), pid: server.pid(), supervisor };
         // Stays when the server is down: it says which program the data belong to.
         write_card(&dir.join(CARD), &card).map_err(failed("start", name))?;
-        Ok(Supervised { server, _work: work, _lock: lock })
+        Ok((server, work))
     }
 
     /// Asks a sandbox's supervisor to end, and waits until the server is down.
@@ -327,6 +346,16 @@ mod tests {
         for name in ["", "..", "a/b", "a b"] {
             assert!(Sandboxes::at(dir.path()).start(name, &binary, &[]).await.is_err(), "{name:?}");
         }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_never_ran_leaves_no_sandbox() {
+        let Some(binary) = fixture::servers().into_iter().next() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let bad = [("nonsense_knob".to_owned(), "1".to_owned())];
+        let error = Sandboxes::at(dir.path()).start("x", &binary, &bad).await.unwrap_err();
+        assert!(error.source().unwrap().to_string().contains("nonsense"), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 

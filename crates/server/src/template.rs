@@ -9,6 +9,7 @@ use crate::lock::Lock;
 use crate::private::{log, output_file, server_command, spawner};
 use crate::process::free_bytes;
 use knobs::Flavour;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -188,6 +189,13 @@ async fn initialise(binary: &Binary, dir: &Path) -> Result<(), TemplateErrorKind
     let datadir = dir.join("data");
     let log_path = dir.join("initialise.log");
     let mut command = server_command(binary, &datadir);
+    // A MariaDB that starts removes all temporary tables that it finds in its folder: also those of another one that is
+    // being initialised at the same time, which then fails.
+    let tmp = dir.join("tmp");
+    std::fs::create_dir(&tmp).map_err(|e| disk_full_or(e, dir))?;
+    let mut tmp_option = OsString::from("--tmpdir=");
+    tmp_option.push(&tmp);
+    command.arg(tmp_option);
     let (out, err) = output_file(&log_path).map_err(|e| disk_full_or(e, dir))?;
     if binary.flavour == Flavour::MariaDb {
         let sql_path = dir.join("bootstrap.sql");
@@ -216,6 +224,7 @@ async fn initialise(binary: &Binary, dir: &Path) -> Result<(), TemplateErrorKind
             _ => TemplateErrorKind::Server(status, log::errors(&said)),
         });
     }
+    let _ = remove_dir(&tmp);
     // The server's own unique number, made anew by each copy at its first start.
     let _ = std::fs::remove_file(datadir.join("auto.cnf"));
     Ok(())

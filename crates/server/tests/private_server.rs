@@ -92,6 +92,8 @@ async fn two_copies_of_one_template_run_side_by_side_and_share_nothing() {
         one.execute("CREATE DATABASE only_here").await.unwrap();
         assert!(databases(&mut one).await.contains(&"only_here".to_owned()));
         assert!(!databases(&mut two).await.contains(&"only_here".to_owned()));
+        // A MariaDB that starts empties the folder, whoever else works in it.
+        assert_ne!(one.global("tmpdir").await.unwrap(), two.global("tmpdir").await.unwrap());
         if binary.flavour != Flavour::MariaDb {
             assert_ne!(one.global("server_uuid").await.unwrap(), two.global("server_uuid").await.unwrap());
         }

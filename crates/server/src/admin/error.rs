@@ -27,27 +27,32 @@ pub enum AdminErrorKind {
     Other,
 }
 
-/// A failed request to a server.
+/// A failed request to a server. Its text is whole: the driver's errors repeat one another along their chain, so only
+/// the innermost is kept.
 #[derive(Debug)]
 pub struct AdminError {
     attempted: String,
     kind: AdminErrorKind,
-    detail: Option<String>,
-    source: Option<Driver>,
+    detail: String,
+    code: Option<u16>,
 }
 
 impl AdminError {
     pub(crate) fn driver(attempted: String, source: Driver) -> Self {
-        Self { attempted, kind: kind_of(&source), detail: None, source: Some(source) }
+        let (detail, code) = match &source {
+            Driver::Server(e) => (format!("{} (error {})", e.message, e.code), Some(e.code)),
+            other => (innermost(other), None),
+        };
+        Self { attempted, kind: kind_of(&source), detail, code }
     }
 
     pub(crate) fn timed_out(attempted: String, after: Duration) -> Self {
-        let detail = Some(format!("no answer within {} s", after.as_secs()));
-        Self { attempted, kind: AdminErrorKind::Unreachable, detail, source: None }
+        let detail = format!("no answer within {} s", after.as_secs());
+        Self { attempted, kind: AdminErrorKind::Unreachable, detail, code: None }
     }
 
     pub(crate) fn unexpected(attempted: String, detail: String) -> Self {
-        Self { attempted, kind: AdminErrorKind::Other, detail: Some(detail), source: None }
+        Self { attempted, kind: AdminErrorKind::Other, detail, code: None }
     }
 
     /// What kind of failure it was.
@@ -57,10 +62,7 @@ impl AdminError {
 
     /// The server's own error number, if the server answered at all.
     pub fn server_code(&self) -> Option<u16> {
-        match &self.source {
-            Some(Driver::Server(e)) => Some(e.code),
-            _ => None,
-        }
+        self.code
     }
 
     /// What the user can do about it.
@@ -109,18 +111,33 @@ fn kind_of(error: &Driver) -> AdminErrorKind {
     }
 }
 
+/// The last cause's text.
+fn innermost(error: &Driver) -> String {
+    let mut last: &dyn std::error::Error = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}
+
 impl fmt::Display for AdminError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "failed to {}", self.attempted)?;
-        match &self.detail {
-            Some(detail) => write!(f, ": {detail}"),
-            None => Ok(()),
-        }
+        write!(f, "failed to {}: {}", self.attempted, self.detail)
     }
 }
 
-impl std::error::Error for AdminError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
+impl std::error::Error for AdminError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_is_told_once() {
+        let io = std::io::Error::other("the cable is out");
+        let error = AdminError::driver("connect to a".into(), Driver::Io(io.into()));
+        assert_eq!(error.to_string(), "failed to connect to a: the cable is out");
+        assert_eq!((error.kind(), error.server_code()), (AdminErrorKind::Unreachable, None));
+        assert!(std::error::Error::source(&error).is_none());
     }
 }

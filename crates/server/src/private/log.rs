@@ -32,10 +32,8 @@ pub(crate) fn errors(log: &str) -> String {
         None => line.to_owned(),
     };
     let mut lines: Vec<String> = log.lines().filter(is_error).map(message).collect();
-    // Follows every other error, and says nothing.
-    if lines.len() > 1 {
-        lines.retain(|line| !line.ends_with("Aborting"));
-    }
+    // Follows every other error, and says nothing by itself.
+    lines.retain(|line| !line.ends_with("Aborting"));
     if lines.is_empty() {
         lines = log.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
         lines.drain(..lines.len().saturating_sub(SHOWN_LINES));
@@ -70,6 +68,12 @@ mod tests {
         assert_eq!(errors(maria), "/usr/sbin/mariadbd: unknown variable 'nix=1'");
         let mysql = "2026-12-01T01:26:13Z 0 [ERROR] [MY-000067] [Server] unknown variable 'nix=1'.\n2026-12-01T01:26:13Z 0 [ERROR] [MY-010119] [Server] Aborting\n";
         assert_eq!(errors(mysql), "[MY-000067] [Server] unknown variable 'nix=1'.");
+    }
+
+    #[test]
+    fn aborting_alone_is_told_with_what_came_before() {
+        let log = "2026-12-01  1:26:18 0 [Warning] the cause\n2026-12-01  1:26:18 0 [ERROR] Aborting\n";
+        assert_eq!(errors(log), log.trim_end());
     }
 
     #[test]

@@ -85,6 +85,7 @@ pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
 
 /// Starts a process of ourselves that keeps the server, and waits for its word.
 fn detach(start: &Start, globals: &Globals) -> Result<(), Failure> {
+    flavour_named(&start.flavour)?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["sandbox", "supervise", "--name", &start.name, "--flavour", &start.flavour]);
     for (name, value) in &start.settings {
