@@ -28,6 +28,8 @@ pub struct SandboxOptions {
     pub settings: Vec<(String, String)>,
     /// What the server may use.
     pub machine: Machine,
+    /// Control groups that the servers join, for the limits of an emulated machine.
+    pub control_groups: Vec<PathBuf>,
 }
 
 /// A private server and its data directories.
@@ -157,6 +159,7 @@ impl Seat {
             .map_err(|e| io(self.work.path(), std::io::Error::other(e.to_string())))?;
         let mut options = StartOptions::new(datadir, socket_dir);
         options.ready_timeout = READY;
+        options.control_groups.clone_from(&self.options.control_groups);
         for (name, value) in &self.options.settings {
             options = options.set(name, value);
         }

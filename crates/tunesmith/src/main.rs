@@ -2,6 +2,7 @@
 
 mod cli;
 mod cmd;
+mod emulation;
 mod failure;
 mod progress;
 mod studying;

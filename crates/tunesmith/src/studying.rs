@@ -2,15 +2,15 @@
 
 use crate::cli::Globals;
 use crate::cmd::connection::Place;
+use crate::emulation::{self, Rig, Throttling, Wish};
 use crate::failure::{Failure, Kind};
 use crate::progress::Progress;
 use knobs::{Configuration, Value};
-use server::{Binary, Workdir};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use store::{Store, StudyId};
-use target::{RunningServer, Sandbox, SandboxOptions, Target, TargetError, TargetErrorKind};
+use target::{RunningServer, Sandbox, Target, TargetError, TargetErrorKind};
 use tuner::{Cancel, Context, Event, Events, StudyError, StudyErrorKind, TargetSpec, TuneSpec};
 
 /// Which study.
@@ -43,7 +43,10 @@ pub fn store_path(globals: &Globals) -> Result<PathBuf, Failure> {
         .map(PathBuf::from)
         .filter(|p| p.is_absolute())
         .or_else(|| std::env::home_dir().map(|home| home.join(".local/share")))
-        .ok_or_else(|| Failure::new(Kind::Usage, "no home folder for the studies' database").hint("name a file with --store"))?;
+        .ok_or_else(|| {
+            Failure::new(Kind::Usage, "no home folder for the studies' database")
+                .hint("name a file with --store")
+        })?;
     Ok(folder.join("tunesmith/studies.db"))
 }
 
@@ -51,16 +54,20 @@ pub fn store_path(globals: &Globals) -> Result<PathBuf, Failure> {
 pub fn open_store(globals: &Globals) -> Result<Store, Failure> {
     let path = store_path(globals)?;
     Store::open(&path).map_err(|e| {
-        Failure::caused(Kind::Usage, format!("can't use {}", path.display()), e).hint("name another file with --store")
+        Failure::caused(Kind::Usage, format!("can't use {}", path.display()), e)
+            .hint("name another file with --store")
     })
 }
 
 /// The target that the connection options name.
 pub fn target_spec(globals: &Globals) -> Result<TargetSpec, Failure> {
     Ok(match globals.connection.place()? {
-        Place::Sandbox { flavour, binary } => {
-            TargetSpec::Sandbox { flavour: flavour.map(|f| f.to_string().to_lowercase()), binary }
-        }
+        Place::Sandbox { flavour, binary } => TargetSpec::Sandbox {
+            flavour: flavour.map(|f| f.to_string().to_lowercase()),
+            binary,
+            machine: None,
+            defaults: None,
+        },
         Place::Server(options) => TargetSpec::Server { address: options.to_string() },
     })
 }
@@ -78,9 +85,7 @@ pub async fn study(store: &mut Store, globals: &Globals, which: Which) -> Ended 
     let mut progress = Progress::new(spec.objective, globals.quiet, globals.verbose > 0);
     let cancel = on_interrupt();
     let ended = match spec.target.clone() {
-        TargetSpec::Sandbox { flavour, binary } => {
-            in_sandbox(store, which, &spec, flavour.as_deref(), binary.as_deref(), &mut progress, &cancel).await
-        }
+        TargetSpec::Sandbox { .. } => in_sandbox(store, which, &spec, &mut progress, &cancel).await,
         TargetSpec::Server { .. } => on_server(store, globals, which, &spec, &mut progress, &cancel).await,
     };
     progress.finish();
@@ -88,19 +93,22 @@ pub async fn study(store: &mut Store, globals: &Globals, which: Which) -> Ended 
 }
 
 fn stored_spec(store: &Store, id: StudyId) -> Result<TuneSpec, Failure> {
-    let row = store.study(id).map_err(|e| Failure::caused(Kind::Usage, format!("can't resume study {id}"), e))?;
+    let row =
+        store.study(id).map_err(|e| Failure::caused(Kind::Usage, format!("can't resume study {id}"), e))?;
     row.spec().map_err(|e| Failure::caused(Kind::Usage, format!("can't resume study {id}"), e))
 }
 
 /// The first interrupt asks everything to stop; the second one does not wait.
-fn on_interrupt() -> Cancel {
+pub fn on_interrupt() -> Cancel {
     let cancel = Cancel::default();
     let asked = cancel.clone();
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_err() {
             return;
         }
-        eprintln!("stopping: the present trial is given up, what was measured is kept (once more to stop at once)");
+        eprintln!(
+            "stopping: the present trial is given up, what was measured is kept (once more to stop at once)"
+        );
         asked.request();
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(i32::from(Kind::Interrupted as u8));
@@ -113,57 +121,47 @@ async fn in_sandbox(
     store: &mut Store,
     which: Which,
     spec: &TuneSpec,
-    flavour: Option<&str>,
-    binary: Option<&Path>,
     events: &mut dyn Events,
     cancel: &Cancel,
 ) -> Ended {
-    match sandbox(spec, flavour, binary, events, cancel).await {
-        Ok(mut sandbox) => conduct(store, which, spec, &mut sandbox, events, cancel).await,
-        Err(failure) => {
-            let id = match which {
-                Which::Stored(id) => Some(id),
-                Which::New { .. } => None,
-            };
-            Ended { id, outcome: Err(failure) }
-        }
-    }
-}
-
-async fn sandbox(
-    spec: &TuneSpec,
-    flavour: Option<&str>,
-    folder: Option<&Path>,
-    events: &mut dyn Events,
-    cancel: &Cancel,
-) -> Result<Sandbox, Failure> {
-    let flavour = match flavour {
-        Some("mysql") => Some(knobs::Flavour::MySql),
-        Some("mariadb") => Some(knobs::Flavour::MariaDb),
-        _ => None,
+    // Ends after the sandbox that works on it.
+    let rig = match rig(spec, events, cancel).await {
+        Ok(rig) => rig,
+        Err(failure) => return not_begun(which, failure),
     };
-    let binary = Binary::find(flavour, folder).map_err(|e| {
-        let hint = e.hint();
-        Failure::caused(Kind::Connect, "no server to start", e).hint(hint)
-    })?;
-    let work = Workdir::platform().map_err(|e| Failure::caused(Kind::Connect, "no place for a private server", e))?;
-    let swept = work.swept();
-    if swept.folders > 0 {
-        let note = format!(
-            "removed what an earlier run left behind: {} work folders, {} servers",
-            swept.folders, swept.servers
-        );
-        events.event(&Event::Note(&note));
+    let mut throttling = Throttling::new(&rig, events, spec.warmup_seconds);
+    throttling.event(&Event::Preparing { what: "asking the server for its own configuration", share: None });
+    let sandbox = async {
+        let work = rig.workdir()?;
+        let options = rig.sandbox_options();
+        Sandbox::open(options, work).await.map_err(|e| target_failure("can't start a private server", e))
+    };
+    match sandbox.await {
+        Ok(mut sandbox) => conduct(store, which, spec, &mut sandbox, &mut throttling, cancel).await,
+        Err(failure) => not_begun(which, failure),
     }
-    let data = tuner::prepare_dataset(&binary, &spec.workload, spec.seed, &work, events, cancel)
-        .await
-        .map_err(dataset_failure)?;
-    events.event(&Event::Preparing { what: "asking the server for its own configuration", share: None });
-    let options = SandboxOptions { binary, data, settings: Vec::new(), machine: server::machine() };
-    Sandbox::open(options, work).await.map_err(|e| target_failure("can't start a private server", e))
 }
 
-fn dataset_failure(error: tuner::DatasetError) -> Failure {
+fn not_begun(which: Which, failure: Failure) -> Ended {
+    let id = match which {
+        Which::Stored(id) => Some(id),
+        Which::New { .. } => None,
+    };
+    Ended { id, outcome: Err(failure) }
+}
+
+/// The machine that a study asks for, with the data set on it.
+async fn rig(spec: &TuneSpec, events: &mut dyn Events, cancel: &Cancel) -> Result<Rig, Failure> {
+    let TargetSpec::Sandbox { flavour, binary, machine, defaults } = &spec.target else {
+        return Err(Failure::new(Kind::Bug, "the study is not about a private server"));
+    };
+    let wish = Wish::read(machine.as_deref(), defaults.as_deref())?;
+    let binary = emulation::binary(flavour.as_deref(), binary.as_deref())?;
+    let data = emulation::dataset(&binary, &spec.workload, spec.seed, events, cancel).await?;
+    Rig::open(&wish, binary, &data, events)
+}
+
+pub fn dataset_failure(error: tuner::DatasetError) -> Failure {
     let kind = match &error {
         tuner::DatasetError::Interrupted => Kind::Interrupted,
         _ => Kind::Connect,
@@ -171,11 +169,12 @@ fn dataset_failure(error: tuner::DatasetError) -> Failure {
     Failure::caused(kind, "can't make the data set", error)
 }
 
-fn target_failure(attempted: &str, error: TargetError) -> Failure {
+pub fn target_failure(attempted: &str, error: TargetError) -> Failure {
     let kind = match error.kind() {
-        TargetErrorKind::Admin(_) | TargetErrorKind::DiskFull { .. } | TargetErrorKind::Io { .. } | TargetErrorKind::Busy => {
-            Kind::Connect
-        }
+        TargetErrorKind::Admin(_)
+        | TargetErrorKind::DiskFull { .. }
+        | TargetErrorKind::Io { .. }
+        | TargetErrorKind::Busy => Kind::Connect,
         _ => Kind::Reverted,
     };
     let hint = match error.kind() {
@@ -212,7 +211,9 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
         Place::Server(options) => options,
         Place::Sandbox { .. } => {
             let text = "the study was made on a server, and --sandbox was given";
-            return Err(Failure::new(Kind::Usage, text).hint("give the options of the connection to that server"));
+            return Err(
+                Failure::new(Kind::Usage, text).hint("give the options of the connection to that server")
+            );
         }
     };
     let home = match id {
@@ -225,8 +226,11 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
         None => None,
     };
     // Of a machine that is not this one nothing is known, and nothing is guessed.
-    let machine =
-        if RunningServer::is_local(&options) { server::machine() } else { knobs::Machine { memory: None, cores: None } };
+    let machine = if RunningServer::is_local(&options) {
+        server::machine()
+    } else {
+        knobs::Machine { memory: None, cores: None }
+    };
     RunningServer::open(&options, machine, home).await.map_err(|e| target_failure("can't tune the server", e))
 }
 
@@ -262,7 +266,9 @@ fn study_failure(error: StudyError) -> Failure {
         StudyErrorKind::NotHome { .. } => Kind::Unreverted,
         StudyErrorKind::Admin(_) => Kind::Connect,
         StudyErrorKind::Target(e) => match e.kind() {
-            TargetErrorKind::DiskFull { .. } | TargetErrorKind::Io { .. } | TargetErrorKind::Admin(_) => Kind::Connect,
+            TargetErrorKind::DiskFull { .. } | TargetErrorKind::Io { .. } | TargetErrorKind::Admin(_) => {
+                Kind::Connect
+            }
             _ => Kind::Reverted,
         },
         _ => Kind::Bug,
@@ -274,7 +280,8 @@ fn study_failure(error: StudyError) -> Failure {
 fn notes() -> Vec<(String, String)> {
     let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let cpuinfo = file("/proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split(':').nth(1)).unwrap_or_default();
+    let model =
+        cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split(':').nth(1)).unwrap_or_default();
     vec![
         ("Processor".to_owned(), model.trim().to_owned()),
         ("Kernel".to_owned(), file("/proc/sys/kernel/osrelease")),
@@ -283,9 +290,15 @@ fn notes() -> Vec<(String, String)> {
 }
 
 /// Shows how a study ended: the table or the JSON document on standard output, the report in its file.
-pub fn present(store: &Store, globals: &Globals, ended: Ended, report_file: Option<&Path>) -> Result<(), Failure> {
+pub fn present(
+    store: &Store,
+    globals: &Globals,
+    ended: Ended,
+    report_file: Option<&Path>,
+) -> Result<(), Failure> {
     if let Some(id) = ended.id {
-        let document = tuner::document(store, id).map_err(|e| Failure::caused(Kind::Bug, "can't read the study", e))?;
+        let document =
+            tuner::document(store, id).map_err(|e| Failure::caused(Kind::Bug, "can't read the study", e))?;
         if globals.json {
             print!("{}", report::render::json(&document));
         } else if !document.trials.is_empty() {
@@ -315,7 +328,8 @@ pub fn server_settings(text: &str) -> Result<Configuration, String> {
             continue;
         }
         if let Some(group) = line.strip_prefix('[') {
-            let group = group.strip_suffix(']').ok_or_else(|| format!("line {}: a group without ']'", number + 1))?;
+            let group =
+                group.strip_suffix(']').ok_or_else(|| format!("line {}: a group without ']'", number + 1))?;
             ours = matches!(group.trim(), "mysqld" | "mariadb" | "mariadbd" | "server");
             continue;
         }
@@ -375,7 +389,11 @@ mod tests {
     #[test]
     fn sizes_are_read_with_their_suffix() {
         assert_eq!(size("128M"), Value::Int(128 << 20));
-        assert_eq!(size("9223372036854775807G"), Value::Text("9223372036854775807G".into()), "too large stays text");
+        assert_eq!(
+            size("9223372036854775807G"),
+            Value::Text("9223372036854775807G".into()),
+            "too large stays text"
+        );
         assert_eq!(size("O_DIRECT"), Value::Text("O_DIRECT".into()));
         assert_eq!(size(""), Value::Text(String::new()));
     }

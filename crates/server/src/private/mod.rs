@@ -41,6 +41,8 @@ pub struct StartOptions {
     pub socket_dir: PathBuf,
     /// Settings as in a configuration file, name and value. What is not named keeps the server's own default.
     pub settings: Vec<(String, String)>,
+    /// Control groups that it joins before it does anything, for the limits of an emulated machine.
+    pub control_groups: Vec<PathBuf>,
     /// How long the server may take until it lets us log in. Recovery after a crash is part of it.
     pub ready_timeout: Duration,
 }
@@ -52,6 +54,7 @@ impl StartOptions {
             datadir: datadir.into(),
             socket_dir: socket_dir.into(),
             settings: Vec::new(),
+            control_groups: Vec::new(),
             ready_timeout: Duration::from_secs(120),
         }
     }
@@ -133,14 +136,16 @@ impl PrivateServer {
         command.stdin(Stdio::null()).stdout(out).stderr(err);
         let mut child = spawner::spawn(command)
             .map_err(|e| StartError::io(format!("run {}", binary.server.display()), e))?;
-        match Record::write(&options.socket_dir, child.id(), &datadir_option(&options.datadir)) {
+        let recorded = Record::write(&options.socket_dir, child.id(), &datadir_option(&options.datadir))
+            .and_then(|record| join(&options.control_groups, child.id()).map(|()| record));
+        match recorded {
             Ok(record) => {
                 Ok(Self { child, socket, datadir: options.datadir.clone(), log, log_start, record })
             }
             Err(e) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(failed("write the server's record")(e))
+                Err(failed("write the server's record, or put it into its control groups,")(e))
             }
         }
     }
@@ -235,6 +240,11 @@ impl PrivateServer {
         self.record.remove();
         let _ = std::fs::remove_file(&self.socket);
     }
+}
+
+/// Puts a process into control groups.
+fn join(groups: &[PathBuf], pid: u32) -> io::Result<()> {
+    groups.iter().try_for_each(|group| std::fs::write(group.join("cgroup.procs"), pid.to_string()))
 }
 
 impl Drop for PrivateServer {

@@ -1,6 +1,7 @@
 //! `tunesmith tune`.
 
 use crate::cli::Globals;
+use crate::emulation;
 use crate::failure::{Failure, Kind};
 use crate::studying::{self, Which};
 use crate::units;
@@ -56,6 +57,8 @@ pub struct Args {
     /// What people call the study.
     #[arg(long, default_value = "tune")]
     name: String,
+    #[command(flatten)]
+    machine: emulation::MachineArgs,
     /// Write the HTML report here.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -70,7 +73,7 @@ impl Args {
         };
         let suggested = self.suggested.iter().map(|path| suggestion(path)).collect::<Result<_, _>>()?;
         let spec = TuneSpec {
-            target: studying::target_spec(globals)?,
+            target: self.machine.on(studying::target_spec(globals)?)?,
             workload: Workload::Tpcc { warehouses: self.warehouses, terminals: self.terminals },
             objective,
             trials: self.trials,
