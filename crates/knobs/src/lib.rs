@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod configuration;
 mod domain;
 mod identity;
@@ -18,6 +19,7 @@ mod tunable;
 mod units;
 mod value;
 
+pub use check::{Fault, Remark, check};
 pub use configuration::{Change, Configuration};
 pub use domain::Domain;
 pub use identity::{Flavour, Identity, Platform, Version};

@@ -59,7 +59,7 @@ pub async fn collect(admin: &mut Admin, scope: &Scope) -> Result<Snapshot, Admin
     snapshot.metrics = reader.metrics().await;
     snapshot.replicas = reader.replicas(&snapshot.identity).await;
     snapshot.group_members = reader.group_members(&snapshot).await;
-    snapshot.accounts = reader.accounts().await;
+    snapshot.accounts = reader.accounts(snapshot.identity.flavour == Flavour::MariaDb).await;
     snapshot.digests = reader.digests(&snapshot).await;
     if snapshot.error_log.is_empty() {
         snapshot.error_log = reader.error_log(&snapshot).await;
@@ -163,8 +163,15 @@ impl Reader<'_> {
         rows.iter().map(|row| (of(row, "member_host"), of(row, "member_state"))).collect()
     }
 
-    async fn accounts(&mut self) -> Option<Vec<Account>> {
-        let rows = self.ask("accounts", "SELECT * FROM mysql.user").await?;
+    async fn accounts(&mut self, maria: bool) -> Option<Vec<Account>> {
+        // MariaDB keeps the lock of an account beside the view that looks like MySQL's table.
+        let sql = if maria {
+            "SELECT u.*, JSON_VALUE(g.priv, '$.account_locked') AS account_locked \
+             FROM mysql.user u JOIN mysql.global_priv g USING (host, user)"
+        } else {
+            "SELECT * FROM mysql.user"
+        };
+        let rows = self.ask("accounts", sql).await?;
         Some(rows.iter().filter(|row| of(row, "is_role") != "Y").map(account).collect())
     }
 
@@ -247,7 +254,7 @@ fn account(row: &Record) -> Account {
         no_password: has_secret
             && of(row, "authentication_string").is_empty()
             && of(row, "password").is_empty(),
-        locked: of(row, "account_locked") == "Y",
+        locked: matches!(of(row, "account_locked").as_str(), "Y" | "1" | "true"),
         plugin,
     }
 }

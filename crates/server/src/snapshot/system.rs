@@ -14,9 +14,28 @@ pub(super) fn solid_state(path: &str) -> Option<bool> {
         .find_map(|file| std::fs::read_to_string(device.join(file)).ok())?;
     match flag.trim() {
         "0" => Some(true),
-        "1" => Some(false),
+        // A virtual disk says "rotating" whatever is behind it, so only a disk with a maker of its own is believed.
+        "1" if is_physical(&device) => Some(false),
         _ => None,
     }
+}
+
+/// Whether a block device is a real one: it hangs on no virtual bus, and its maker is none of hypervisors.
+fn is_physical(device: &Path) -> bool {
+    let Ok(place) = std::fs::canonicalize(device) else { return false };
+    let place = place.to_string_lossy().to_ascii_lowercase();
+    if ["/virtual/", "virtio", "/vbd", "xen", "vmbus"].iter().any(|bus| place.contains(bus)) {
+        return false;
+    }
+    let vendor = ["device/vendor", "../device/vendor"]
+        .iter()
+        .find_map(|file| std::fs::read_to_string(device.join(file)).ok())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    !vendor.trim().is_empty()
+        && !["qemu", "vmware", "google", "msft", "virtual", "amazon", "vbox"]
+            .iter()
+            .any(|maker| vendor.contains(maker))
 }
 
 /// Settings and figures of the operating system that rules ask for.

@@ -354,7 +354,7 @@ fn c29_a_fresh_series_is_not_dead() {
 fn c30_accounts_of_the_operating_system_need_no_password() {
     let socket = mariadb().account("root", "localhost", "unix_socket", false);
     assert!(!socket.fires("security.no-password"));
-    let open = mariadb().account("app", "%", "mysql_native_password", true);
+    let open = mariadb().var("skip_networking", "OFF").account("app", "%", "mysql_native_password", true);
     let finding = open.finding("security.no-password").unwrap();
     assert_eq!((finding.severity, finding.evidence.as_str()), (Severity::Critical, "app@%"));
 }
