@@ -46,6 +46,8 @@ pub struct Globals {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// What the rules say about a server, and how to apply it.
+    Advise(cmd::advise::Args),
     /// Load a workload's data and run it.
     Bench(cmd::bench::Args),
     /// What this machine allows, what is missing and how to get it.
@@ -78,6 +80,7 @@ pub fn run() -> Result<(), Failure> {
     let globals = &cli.globals;
     runtime.block_on(async {
         match cli.command {
+            Command::Advise(args) => cmd::advise::run(args, globals).await,
             Command::Bench(args) => cmd::bench::run(args, globals).await,
             Command::Doctor(args) => cmd::doctor::run(args, globals).await,
             Command::Knobs(args) => cmd::knobs::run(args, globals).await,

@@ -1,5 +1,6 @@
 //! One module for each command: its arguments, and the few lines that call the library.
 
+pub mod advise;
 pub mod bench;
 pub mod connection;
 pub mod doctor;
