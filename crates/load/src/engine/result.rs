@@ -135,6 +135,8 @@ pub struct LatencyUs {
     pub min: u64,
     /// Mean.
     pub mean: f64,
+    /// 25th percentile.
+    pub p25: u64,
     /// Median.
     pub p50: u64,
     /// 75th percentile.
@@ -162,6 +164,7 @@ impl LatencyUs {
             count: histogram.len(),
             min: histogram.min(),
             mean: histogram.mean(),
+            p25: at(0.25),
             p50: at(0.5),
             p75: at(0.75),
             p90: at(0.9),

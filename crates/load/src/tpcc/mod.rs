@@ -3,6 +3,7 @@
 //! The results are TPC-C-*like*: they follow the clauses, but no auditor has seen them.
 
 mod audit;
+mod benchbase;
 mod check;
 mod generate;
 mod input;
@@ -13,6 +14,7 @@ mod transactions;
 mod workload;
 
 pub use audit::{Audit, AuditRow};
+pub use benchbase::benchbase_output;
 pub use check::{Condition, check};
 pub use input::Mix;
 pub use prepare::{DATABASE, cleanup, find, prepare};
