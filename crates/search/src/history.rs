@@ -44,6 +44,8 @@ pub enum Origin {
     Default,
     /// A seed that was added, with its label.
     Seed(String),
+    /// The best configuration of an earlier study.
+    Earlier,
     /// Part of the start design.
     Start,
     /// The model expects a gain.

@@ -1,14 +1,19 @@
 //! The ask/tell optimiser: few, noisy, expensive trials over mixed knobs. Pure and deterministic by seed.
 #![forbid(unsafe_code)]
-#![expect(dead_code, reason = "the explanations and the stopping rule that use it come next")]
 
+pub mod bench;
+mod explain;
 mod history;
 mod model;
 mod optimizer;
 mod propose;
 mod rng;
+pub mod serve;
 mod space;
 
+pub use explain::{Effect, Importance, Smallest};
 pub use history::{Origin, Outcome, Trial, TrialId};
-pub use optimizer::{Best, Direction, Optimizer, OptimizerError, STATE_VERSION, Settings, State, Suggestion};
+pub use optimizer::{
+    Best, Direction, Gain, Optimizer, OptimizerError, STATE_VERSION, Safe, Settings, State, Suggestion,
+};
 pub use space::{Condition, Kind, Param, Relation, Space, SpaceError, SpaceErrorKind, Term, Value, Values};

@@ -3,6 +3,8 @@
 use super::kernel::{Hyper, Kernel, Pairs, Shape};
 use super::linalg::{Square, dot};
 use super::minimise::{self, Limits};
+use super::sample::{self, Chain};
+use crate::rng::Rng;
 
 /// Measured points as the model sees them.
 #[derive(Debug, Clone)]
@@ -115,6 +117,14 @@ impl Gp {
         Self::with(data, Hyper { theta: found.x }, found.value)
     }
 
+    /// Draws of the hyper-parameters' posterior near a fit, as processes.
+    pub(crate) fn draws(data: &Data, fit: &Self, chain: Chain, rng: &mut Rng) -> Vec<Self> {
+        let loss = Loss::new(data);
+        let scales = Hyper::scales(data.shape);
+        let draws = sample::draw(|t| loss.at(t), &fit.hyper.theta, &scales, chain, rng);
+        draws.into_iter().map(|theta| Self::with(data, Hyper { theta }, fit.loss)).collect()
+    }
+
     /// The process with given hyper-parameters.
     pub(crate) fn with(data: &Data, hyper: Hyper, loss: f64) -> Self {
         let n = data.rows.len();
@@ -160,19 +170,25 @@ impl Gp {
         Belief { mean, variance: (self.kernel.diagonal() - dot(&v, &v)).max(1e-9) }
     }
 
-    /// Noise variance of one measurement, in target units.
-    pub(crate) fn noise(&self) -> f64 {
-        self.kernel.noise
+    /// The belief about how much better `x` is than `y`.
+    pub(crate) fn difference(&self, x: &[f64], y: &[f64]) -> Belief {
+        let of =
+            |x: &[f64]| -> Vec<f64> { self.rows.iter().map(|row| self.kernel.between(x, row)).collect() };
+        let k: Vec<f64> = of(x).iter().zip(of(y)).map(|(a, b)| a - b).collect();
+        let prior = 2.0 * (self.kernel.diagonal() - self.kernel.between(x, y));
+        let mut v = vec![0.0; k.len()];
+        for (j, kj) in k.iter().enumerate() {
+            for (v, l) in v[j..].iter_mut().zip(&self.inverse.row(j)[j..]) {
+                *v += l * kj;
+            }
+        }
+        Belief { mean: dot(&k, &self.weights), variance: (prior - dot(&v, &v)).max(1e-12) }
     }
 
-    /// Leave-one-out predictive means (Rasmussen and Williams 2006, eq. 5.12).
-    pub(crate) fn leave_one_out(&self, data: &Data) -> Vec<f64> {
-        (0..self.rows.len())
-            .map(|i| {
-                let row = &self.inverse.row(i)[i..];
-                data.targets[i] - self.weights[i] / dot(row, row)
-            })
-            .collect()
+    /// Noise variance of one measurement, in target units.
+    #[cfg(test)]
+    pub(crate) fn noise(&self) -> f64 {
+        self.kernel.noise
     }
 }
 
@@ -204,6 +220,12 @@ impl<'a> Cursor<'a> {
         let kernel = &self.gp.kernel;
         let k: Vec<f64> = (0..r2.len()).map(|i| kernel.join(r2[i], h[i], own[i])).collect();
         self.gp.belief(&k)
+    }
+
+    /// The mean alone at `x`, without the variance's quadratic work.
+    pub(crate) fn peek_mean(&self, x: &[f64]) -> f64 {
+        let (r2, h, own) = self.shifted(x);
+        (0..r2.len()).map(|i| self.gp.kernel.join(r2[i], h[i], own[i]) * self.gp.weights[i]).sum()
     }
 
     /// Moves to `x`.

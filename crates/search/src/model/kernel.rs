@@ -69,6 +69,18 @@ impl Hyper {
         Self { theta: (0..shape.parameters()).map(|i| prior(shape, i).mean).collect() }
     }
 
+    /// The priors' standard deviations.
+    pub(crate) fn scales(shape: Shape) -> Vec<f64> {
+        (0..shape.parameters()).map(|i| prior(shape, i).sd).collect()
+    }
+
+    /// The same noise, and nothing else learnt: what a sceptic believes, to whom no knob is proven dead.
+    pub(crate) fn sceptic(&self, shape: Shape) -> Self {
+        let mut hyper = Self::middle(shape);
+        hyper.theta[0] = self.theta[0];
+        hyper
+    }
+
     /// Negative log prior density (without its constant), its gradient added to `gradient`.
     pub(crate) fn penalty(theta: &[f64], shape: Shape, gradient: &mut [f64]) -> f64 {
         let mut sum = 0.0;

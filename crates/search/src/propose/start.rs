@@ -1,6 +1,7 @@
 //! The first points: around the default, each knob seen low and high, none blind.
 
 use super::moves;
+use crate::model::surrogate::Surrogate;
 use crate::rng::Rng;
 use crate::space::{Coord, Point, Space};
 
@@ -38,6 +39,36 @@ pub(crate) fn point(space: &Space, seed: u64, index: usize, count: usize) -> Poi
     space.repair(&mut point);
     point
 }
+
+/// Once something crashed: the point with some of its knobs put back to the default, whichever variant works most
+/// probably.
+pub(crate) fn careful(
+    space: &Space,
+    point: Point,
+    model: &Surrogate,
+    taken: &[Point],
+    rng: &mut Rng,
+) -> Point {
+    let default = space.default_point();
+    let mut best: Option<(Point, f64)> = None;
+    for round in 0..VARIANTS {
+        let mut variant = point.clone();
+        for i in 0..variant.len() {
+            if rng.chance((1 + round % 3) as f64 / 4.0) {
+                variant[i] = default[i];
+            }
+        }
+        space.repair(&mut variant);
+        let ok = model.feasibility.log_probability(&space.features(&variant));
+        if !taken.contains(&variant) && best.as_ref().is_none_or(|b| ok > b.1) {
+            best = Some((variant, ok));
+        }
+    }
+    best.map_or(point, |b| b.0)
+}
+
+/// Variants of a start point that are looked at after a crash.
+const VARIANTS: usize = 12;
 
 /// A start point that is not among `taken`.
 pub(crate) fn fresh(space: &Space, seed: u64, index: usize, count: usize, taken: &[Point]) -> Point {

@@ -322,11 +322,6 @@ impl Space {
         (self.numbers.len(), self.levels.len())
     }
 
-    /// Which parameter each feature comes from: numeric features first, then levels.
-    pub(crate) fn feature_params(&self) -> impl Iterator<Item = usize> + '_ {
-        self.numbers.iter().chain(&self.levels).copied()
-    }
-
     /// A point as the models see it: positions in `[0, 1]` (the middle for a special value), then level numbers
     /// (one past the last for an ordinary number). Distances between such vectors are Euclidean and Hamming.
     pub(crate) fn features(&self, point: &[Coord]) -> Vec<f64> {
