@@ -56,7 +56,7 @@ impl FromStr for Family {
 /// How a value follows the machine when it is emulated at 1/k of its size.
 #[derive(Debug, Clone, Copy)]
 enum Follows {
-    /// Room in memory or on disk: divided by k, as both are.
+    /// Room in memory or on disk: divided by k, as both are. So is the number of connections, for each takes as much memory as in full size.
     Size,
     /// I/O operations a second: divided by k, as the disk's are.
     Rate,
@@ -68,7 +68,7 @@ enum Follows {
 type Row = (&'static str, &'static str, Follows);
 
 const POOL: Row = ("innodb_buffer_pool_size", "{DBInstanceClassMemory*3/4}", Follows::Size);
-const CONNECTIONS: Row = ("max_connections", "{DBInstanceClassMemory/12582880}", Follows::Nothing);
+const CONNECTIONS: Row = ("max_connections", "{DBInstanceClassMemory/12582880}", Follows::Size);
 const BUFFERS: [Row; 3] = [
     ("read_buffer_size", "262144", Follows::Nothing),
     ("read_rnd_buffer_size", "524288", Follows::Nothing),
@@ -117,7 +117,7 @@ fn rows(family: Family) -> Vec<Row> {
         }
         Family::Mariadb1011 => vec![
             POOL,
-            ("max_connections", "LEAST({DBInstanceClassMemory/25165760},12000)", Follows::Nothing),
+            ("max_connections", "LEAST({DBInstanceClassMemory/25165760},12000)", Follows::Size),
             ("redo", "2147483648", Follows::Size),
             ("innodb_log_buffer_size", "16777216", Follows::Nothing),
             slow[0],
@@ -213,7 +213,11 @@ mod tests {
         assert_eq!(value(&settings, "innodb_buffer_pool_size"), Some(3 << 30));
         assert_eq!(value(&settings, "innodb_redo_log_capacity"), Some(16 << 20));
         assert_eq!(value(&settings, "innodb_io_capacity"), Some(100), "12 would be refused");
-        assert_eq!(value(&settings, "max_connections"), Some(5461), "not divided: connections are not");
+        assert_eq!(
+            value(&settings, "max_connections"),
+            Some(341),
+            "a connection takes as much memory as in full size"
+        );
         assert_eq!(value(&settings, "innodb_log_file_size"), None);
     }
 
