@@ -50,6 +50,8 @@ enum Command {
     Advise(cmd::advise::Args),
     /// Load a workload's data and run it.
     Bench(cmd::bench::Args),
+    /// Contenders measured against each other, on one or more machines.
+    Compare(cmd::compare::Args),
     /// What this machine allows, what is missing and how to get it.
     Doctor(cmd::doctor::Args),
     /// The knob registry, against a live server or a flavour and version.
@@ -82,6 +84,7 @@ pub fn run() -> Result<(), Failure> {
         match cli.command {
             Command::Advise(args) => cmd::advise::run(args, globals).await,
             Command::Bench(args) => cmd::bench::run(args, globals).await,
+            Command::Compare(args) => cmd::compare::run(args, globals).await,
             Command::Doctor(args) => cmd::doctor::run(args, globals).await,
             Command::Knobs(args) => cmd::knobs::run(args, globals).await,
             Command::Price(args) => cmd::price::run(args, globals).await,

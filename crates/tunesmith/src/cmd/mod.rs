@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod bench;
+pub mod compare;
 pub mod connection;
 pub mod doctor;
 pub mod knobs;

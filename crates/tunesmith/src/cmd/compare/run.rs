@@ -1,0 +1,264 @@
+//! One run: a server on fresh data, warm-up, the measured window, its end.
+
+use crate::emulation::Rig;
+use crate::failure::{Failure, Kind};
+use knobs::{Configuration, Identity, LiveVariable};
+use lab::machine::Throttle;
+use load::engine::{Observer, RunResult, SecondStats, StopReason};
+use load::tpcc;
+use serde::Serialize;
+use server::{Admin, PrivateServer, StartOptions, Workdir, clone_dir};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tuner::{Cancel, Events};
+
+/// The share of failed transactions above which a run is no measurement.
+const MOST_FAILED: f64 = 0.01;
+
+/// What all runs have in common.
+pub struct Plan {
+    /// Connections.
+    pub terminals: usize,
+    /// Before the window.
+    pub warmup: Duration,
+    /// The window.
+    pub measure: Duration,
+    /// Of every draw; the same for all, so that all do the same work.
+    pub seed: u64,
+    /// The user's wish to stop.
+    pub cancel: Cancel,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct Run {
+    /// Transactions a second, where it is a measurement.
+    pub per_second: Option<f64>,
+    /// Their interval within the run.
+    #[serde(skip)]
+    pub interval: Option<(f64, f64)>,
+    /// 95th percentile of the latency, microseconds.
+    pub p95_us: Option<u64>,
+    /// Why it is none.
+    pub failure: Option<String>,
+    /// Seconds that laying out the data took.
+    pub reset_seconds: f64,
+}
+
+impl Run {
+    fn failed(why: impl Into<String>, reset_seconds: f64) -> Self {
+        Self { per_second: None, interval: None, p95_us: None, failure: Some(why.into()), reset_seconds }
+    }
+
+    /// In a few words.
+    pub fn summary(&self) -> String {
+        match (&self.failure, self.per_second) {
+            (Some(why), _) => format!("failed: {}", why.lines().next().unwrap_or_default()),
+            (None, Some(tps)) => format!("{tps:.1} txn/s"),
+            (None, None) => "nothing measured".into(),
+        }
+    }
+}
+
+/// A rig with a place for the one server that runs on it at a time.
+pub struct Seat {
+    // Ends before the rig that it is on.
+    work: Workdir,
+    rig: Rig,
+    copies: u32,
+}
+
+impl Seat {
+    /// On a rig.
+    pub fn new(rig: Rig) -> Result<Self, Failure> {
+        Ok(Self { work: rig.workdir()?, rig, copies: 0 })
+    }
+
+    /// The rig.
+    pub fn rig(&self) -> &Rig {
+        &self.rig
+    }
+
+    fn set_throttle(&self, on: bool) -> Result<(), String> {
+        let Some(throttle) = self.rig.throttle() else { return Ok(()) };
+        if on { throttle.on() } else { throttle.off() }.map_err(|e| chain(&e))
+    }
+
+    /// Lays fresh data out and starts a server on it; the data directory, the server, and how long the copy took.
+    async fn start(
+        &mut self,
+        configuration: &Configuration,
+    ) -> Result<(PathBuf, PrivateServer, f64), String> {
+        self.set_throttle(false)?;
+        self.copies += 1;
+        let datadir = self.work.datadir(&format!("run-{}", self.copies));
+        let begin = Instant::now();
+        clone_dir(self.rig.data(), &datadir).map_err(|e| chain(&e))?;
+        let reset = begin.elapsed().as_secs_f64();
+        let socket_dir = self.work.new_socket_dir().map_err(|e| chain(&e))?;
+        let mut options = StartOptions::new(&datadir, socket_dir);
+        options.control_groups = self.rig.control_groups();
+        for (name, value) in &self.rig.settings {
+            options = options.set(name, value);
+        }
+        for (name, value) in configuration.iter() {
+            options = options.set(name, value.to_cnf());
+        }
+        match PrivateServer::start(&self.rig.binary, &options).await {
+            Ok(server) => Ok((datadir, server, reset)),
+            Err(e) => {
+                let _ = std::fs::remove_dir_all(&datadir);
+                Err(chain(&e))
+            }
+        }
+    }
+
+    /// What the server says of itself with nothing configured.
+    pub async fn look(&mut self) -> Result<(Identity, BTreeMap<String, LiveVariable>), Failure> {
+        let failed = |why: String| {
+            Failure::new(Kind::Connect, format!("can't ask the server for its configuration: {why}"))
+        };
+        let (datadir, server, _) = self.start(&Configuration::default()).await.map_err(failed)?;
+        let asked = async {
+            let mut admin = Admin::connect(&server.connect_options()).await.map_err(|e| chain(&e))?;
+            let identity = admin.identity().await.map_err(|e| chain(&e))?;
+            Ok::<_, String>((identity, admin.variables().await.map_err(|e| chain(&e))?))
+        };
+        let asked = asked.await.map_err(failed);
+        server.kill();
+        let _ = std::fs::remove_dir_all(datadir);
+        asked
+    }
+
+    /// One run of a configuration.
+    pub async fn run(&mut self, configuration: &Configuration, plan: &Plan, _events: &mut dyn Events) -> Run {
+        let (datadir, server, reset) = match self.start(configuration).await {
+            Ok(started) => started,
+            Err(why) => return Run::failed(why, 0.0),
+        };
+        let run = match measure(&server, plan, self.rig.throttle().cloned()).await {
+            Ok(result) => judge(&result, reset),
+            Err(why) => {
+                let told = server.errors();
+                let told =
+                    told.lines().last().map(|line| format!("; the server's log: {line}")).unwrap_or_default();
+                Run::failed(format!("{why}{told}"), reset)
+            }
+        };
+        if let Err(why) = self.set_throttle(false) {
+            return Run::failed(why, reset);
+        }
+        server.kill();
+        let _ = std::fs::remove_dir_all(datadir);
+        run
+    }
+}
+
+/// Puts the limit on in the middle of the warm-up.
+struct Watch {
+    throttle: Option<Throttle>,
+    free: u32,
+    cancel: Cancel,
+}
+
+impl Watch {
+    fn limit(&self) {
+        if let Some(throttle) = &self.throttle {
+            // It was put on and off by the same hand a moment ago; the window's edge tries again.
+            let _ = throttle.on();
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn second(&self, second: &SecondStats) {
+        if !second.measured && second.second == self.free {
+            self.limit();
+        }
+    }
+
+    fn window_opened(&self) {
+        self.limit();
+    }
+
+    fn should_stop(&self) -> Option<StopReason> {
+        self.cancel.is_requested().then(|| StopReason("interrupted by the user".to_owned()))
+    }
+}
+
+async fn measure(
+    server: &PrivateServer,
+    plan: &Plan,
+    throttle: Option<Throttle>,
+) -> Result<RunResult, String> {
+    let options = tpcc::RunOptions::new(plan.terminals, plan.measure, plan.warmup, plan.seed);
+    let connection = server.connect_options();
+    let free = u32::try_from(plan.warmup.as_secs() / 2).unwrap_or(u32::MAX);
+    let watch = Watch { throttle, free, cancel: plan.cancel.clone() };
+    let (tell, done) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("load".to_owned())
+        .spawn(move || {
+            let _ = tell.send(tpcc::run(&connection, &options, &watch));
+        })
+        .map_err(|e| format!("no thread for the load engine: {e}"))?;
+    match done.await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(e)) => Err(chain(&e)),
+        Err(_) => Err("the load engine ended without a result".into()),
+    }
+}
+
+/// Whether a run is a measurement.
+fn judge(result: &RunResult, reset_seconds: f64) -> Run {
+    if let Some(stopped) = &result.stopped {
+        return Run::failed(stopped.0.clone(), reset_seconds);
+    }
+    let all = result.transactions + result.books.failed;
+    if all == 0 {
+        return Run::failed("no transaction ended in the window", reset_seconds);
+    }
+    let failed = result.books.failed as f64 / all as f64;
+    if failed > MOST_FAILED {
+        return Run::failed(format!("{:.1} % of the transactions failed", failed * 100.0), reset_seconds);
+    }
+    if let Some(tpcc) = &result.tpcc
+        && !tpcc.server_check.ok
+    {
+        return Run::failed("the server's count of orders and the client's do not agree", reset_seconds);
+    }
+    let throughput = &result.throughput;
+    Run {
+        per_second: Some(throughput.per_second),
+        interval: throughput.low.zip(throughput.high),
+        p95_us: Some(result.latency_us.p95),
+        failure: None,
+        reset_seconds,
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        text += &format!(": {e}");
+        cause = e.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_run_says_why_in_one_line() {
+        assert_eq!(Run::failed("no memory\nand more", 0.0).summary(), "failed: no memory");
+        let good =
+            Run { per_second: Some(81.24), interval: None, p95_us: None, failure: None, reset_seconds: 0.1 };
+        assert_eq!(good.summary(), "81.2 txn/s");
+        assert_eq!(chain(&std::io::Error::other("x")), "x");
+    }
+}
