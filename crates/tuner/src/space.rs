@@ -217,6 +217,7 @@ pub(crate) fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Default => "baseline".to_owned(),
         Origin::Seed(name) => format!("seed: {name}"),
+        Origin::Earlier => "seed: earlier study".to_owned(),
         Origin::Start => "search: start".to_owned(),
         Origin::Search | Origin::Told => "search".to_owned(),
         Origin::Repeat => "repeat".to_owned(),
@@ -225,8 +226,11 @@ pub(crate) fn origin(origin: &Origin) -> String {
 
 /// How much each knob matters, by the optimiser's model.
 pub(crate) fn importance(optimiser: &Optimizer) -> Vec<Importance> {
-    let _ = optimiser;
-    let mut importance: Vec<Importance> = Vec::new();
+    let mut importance: Vec<Importance> = optimiser
+        .importance()
+        .into_iter()
+        .map(|i| Importance { knob: i.name, share: i.share, sd: i.sd })
+        .collect();
     importance.sort_by(|a, b| b.share.total_cmp(&a.share));
     importance
 }

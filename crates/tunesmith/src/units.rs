@@ -35,9 +35,15 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_people_write_them() {
-        for (text, seconds) in
-            [("90", 90.0), ("90s", 90.0), ("15m", 900.0), ("1h30m", 5400.0), ("0.5s", 0.5), ("0", 0.0), ("0s", 0.0)]
-        {
+        for (text, seconds) in [
+            ("90", 90.0),
+            ("90s", 90.0),
+            ("15m", 900.0),
+            ("1h30m", 5400.0),
+            ("0.5s", 0.5),
+            ("0", 0.0),
+            ("0s", 0.0),
+        ] {
             assert_eq!(duration(text).unwrap().as_secs_f64(), seconds, "{text}");
         }
     }

@@ -92,7 +92,9 @@ fn confirm(question: &str, globals: &Globals) -> Result<(), Failure> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::new(Kind::Usage, format!("not confirmed: {question}")).hint("confirm with --yes"));
+        return Err(
+            Failure::new(Kind::Usage, format!("not confirmed: {question}")).hint("confirm with --yes")
+        );
     }
     eprint!("{question} [y/N] ");
     let _ = std::io::stderr().flush();
@@ -125,7 +127,10 @@ fn list(store: &store::Store, globals: &Globals) -> Result<(), Failure> {
         return Ok(());
     }
     if rows.is_empty() {
-        eprintln!("no studies in {} yet; `tunesmith tune --sandbox` makes one", studying::store_path(globals)?.display());
+        eprintln!(
+            "no studies in {} yet; `tunesmith tune --sandbox` makes one",
+            studying::store_path(globals)?.display()
+        );
         return Ok(());
     }
     let mut table = Table::new();
@@ -134,7 +139,14 @@ fn list(store: &store::Store, globals: &Globals) -> Result<(), Failure> {
     for d in &rows {
         let gain = d.gain.as_ref().map_or_else(
             || "-".to_owned(),
-            |g| format!("{:+.1} % ({:+.1} .. {:+.1})", 100.0 * (g.ratio - 1.0), 100.0 * (g.low - 1.0), 100.0 * (g.high - 1.0)),
+            |g| {
+                format!(
+                    "{:+.1} % ({:+.1} .. {:+.1})",
+                    100.0 * (g.ratio - 1.0),
+                    100.0 * (g.low - 1.0),
+                    100.0 * (g.high - 1.0)
+                )
+            },
         );
         let server = format!("{} {}", d.server.flavour, d.server.version);
         table.add_row([
