@@ -7,13 +7,14 @@ use std::path::PathBuf;
 #[error("{operation}")]
 pub struct TargetError {
     operation: String,
+    // Boxed: errors are rare, and every result would be as large as the largest of them.
     #[source]
-    kind: TargetErrorKind,
+    kind: Box<TargetErrorKind>,
 }
 
 impl TargetError {
     pub(crate) fn new(operation: impl Into<String>, kind: impl Into<TargetErrorKind>) -> Self {
-        Self { operation: operation.into(), kind: kind.into() }
+        Self { operation: operation.into(), kind: Box::new(kind.into()) }
     }
 
     /// What went wrong.
@@ -23,7 +24,7 @@ impl TargetError {
 
     /// The server's own words, where the failure is its own.
     pub fn error_log(&self) -> Option<&str> {
-        match &self.kind {
+        match &*self.kind {
             TargetErrorKind::Start(start) if start.server_errors().is_empty() => Some(start.log_tail()),
             TargetErrorKind::Start(start) => Some(start.server_errors()),
             _ => None,
@@ -32,7 +33,7 @@ impl TargetError {
 
     /// Whether it is the configuration's fault rather than the machine's or ours: the next one may well work.
     pub fn blames_configuration(&self) -> bool {
-        match &self.kind {
+        match &*self.kind {
             TargetErrorKind::Start(start) => {
                 matches!(start.kind(), server::StartErrorKind::Died(_) | server::StartErrorKind::NotReady(_))
             }

@@ -20,7 +20,7 @@ pub enum Which {
         /// What people call it.
         name: String,
         /// What is asked.
-        spec: TuneSpec,
+        spec: Box<TuneSpec>,
     },
     /// One that is there.
     Stored(StudyId),
@@ -75,7 +75,7 @@ pub fn target_spec(globals: &Globals) -> Result<TargetSpec, Failure> {
 /// Conducts a study from wherever it stands.
 pub async fn study(store: &mut Store, globals: &Globals, which: Which) -> Ended {
     let spec = match &which {
-        Which::New { spec, .. } => Ok(spec.clone()),
+        Which::New { spec, .. } => Ok(TuneSpec::clone(spec)),
         Which::Stored(id) => stored_spec(store, *id),
     };
     let spec = match spec {

@@ -64,8 +64,8 @@ pub struct Args {
 pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
     let document = compare(&args, globals).await?;
     if globals.json {
-        let text =
-            serde_json::to_string_pretty(&document).map_err(|e| Failure::caused(Kind::Bug, "write JSON", e))?;
+        let text = serde_json::to_string_pretty(&document)
+            .map_err(|e| Failure::caused(Kind::Bug, "write JSON", e))?;
         println!("{text}");
     } else {
         print!("{}", outcome::text(&document));
@@ -90,11 +90,15 @@ async fn compare(args: &Args, globals: &Globals) -> Result<Document, Failure> {
         return Err(Failure::new(Kind::Usage, text));
     }
     let Place::Sandbox { flavour, binary } = globals.connection.place()? else {
-        return Err(Failure::new(Kind::Usage, "compare restarts its servers, so they have to be private ones")
-            .hint("use --sandbox, --sandbox=mysql or --sandbox=mariadb"));
+        return Err(Failure::new(
+            Kind::Usage,
+            "compare restarts its servers, so they have to be private ones",
+        )
+        .hint("use --sandbox, --sandbox=mysql or --sandbox=mariadb"));
     };
     let wish = |text: &String| {
-        let machine = MachineSpec::parse(text, args.iops, args.scale, &Catalogue::builtin()).map_err(bad_machine)?;
+        let machine =
+            MachineSpec::parse(text, args.iops, args.scale, &Catalogue::builtin()).map_err(bad_machine)?;
         let family = args.defaults.as_deref().filter(|_| machine.instance().is_some());
         Wish::of(machine, family)
     };

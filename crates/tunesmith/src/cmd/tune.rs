@@ -111,6 +111,8 @@ fn suggestion(path: &Path) -> Result<Suggested, Failure> {
 pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
     let spec = args.spec(globals)?;
     let mut store = studying::open_store(globals)?;
-    let ended = studying::study(&mut store, globals, Which::New { name: args.name.clone(), spec }).await;
+    let ended =
+        studying::study(&mut store, globals, Which::New { name: args.name.clone(), spec: Box::new(spec) })
+            .await;
     studying::present(&store, globals, ended, args.report.as_deref())
 }

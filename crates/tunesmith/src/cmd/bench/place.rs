@@ -91,7 +91,7 @@ impl Observer for Watch {
 
 impl LoadObserver for Watch {
     fn progress(&self, rows: u64, of: u64) {
-        let tenth = if of == 0 { 0 } else { rows * 10 / of };
+        let tenth = (rows * 10).checked_div(of).unwrap_or(0);
         if !self.quiet && self.shown.fetch_max(tenth, Relaxed) < tenth {
             eprintln!("{rows} rows of about {of}");
         }

@@ -183,6 +183,13 @@ impl Observer for Watch {
         self.limit();
     }
 
+    /// What is under way may end at this computer's speed, so that client and server can be compared to the last transaction.
+    fn window_closed(&self) {
+        if let Some(throttle) = &self.throttle {
+            let _ = throttle.off();
+        }
+    }
+
     fn should_stop(&self) -> Option<StopReason> {
         self.cancel.is_requested().then(|| StopReason("interrupted by the user".to_owned()))
     }
@@ -224,10 +231,19 @@ fn judge(result: &RunResult, reset_seconds: f64) -> Run {
     if failed > MOST_FAILED {
         return Run::failed(format!("{:.1} % of the transactions failed", failed * 100.0), reset_seconds);
     }
+    if result.totals.unanswered > 0 {
+        let text = format!("{} transactions had no answer long after the window", result.totals.unanswered);
+        return Run::failed(text, reset_seconds);
+    }
     if let Some(tpcc) = &result.tpcc
         && !tpcc.server_check.ok
     {
-        return Run::failed("the server's count of orders and the client's do not agree", reset_seconds);
+        let check = &tpcc.server_check;
+        let text = format!(
+            "the server counts {} new orders and the client {}, {} of them uncertain",
+            check.d_next_o_id_change, check.committed_new_orders, check.uncertain
+        );
+        return Run::failed(text, reset_seconds);
     }
     let throughput = &result.throughput;
     Run {
