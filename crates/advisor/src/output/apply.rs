@@ -1,7 +1,7 @@
 //! What can be applied: only what may be changed without a person's decision; the rest is there as comments.
 
 use crate::finding::{Recommendation, Report};
-use knobs::{Flavour, Platform, Registry};
+use knobs::{Flavour, Platform};
 use std::fmt::Write;
 
 /// One call of `ModifyDBParameterGroup` takes no more (RDS API reference).
@@ -96,8 +96,7 @@ pub(super) fn cnf(report: &Report) -> String {
     let mut out = head(report, "#");
     out.push_str("[mysqld]\n");
     for change in now {
-        let unit = Registry::builtin().get(&change.knob).map_or(knobs::Unit::None, |knob| knob.unit);
-        let _ = writeln!(out, "# {}; was {}", change.why, change.current.show(unit));
+        let _ = writeln!(out, "# {}", change.why);
         let _ = writeln!(out, "{} = {}", change.knob, change.value.to_cnf());
     }
     by_hand(&mut out, "#", &left);

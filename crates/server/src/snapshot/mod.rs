@@ -36,7 +36,6 @@ impl Default for Scope {
 /// # Errors
 /// Only when the server's variables and counters cannot be read; all else is optional.
 pub async fn collect(admin: &mut Admin, scope: &Scope) -> Result<Snapshot, AdminError> {
-    let deadline = Instant::now() + scope.time_limit;
     let identity = admin.identity().await?;
     let variables = admin.variables().await?;
     let before = if scope.window.is_zero() { None } else { Some((admin.status().await?, Instant::now())) };
@@ -53,8 +52,17 @@ pub async fn collect(admin: &mut Admin, scope: &Scope) -> Result<Snapshot, Admin
         snapshot.system = system::settings();
         snapshot.error_log = log_tail(&snapshot).unwrap_or_default();
     }
+    // What is needed comes before what is optional: a query that takes too long blocks the session.
+    if let Some((first, since)) = before {
+        let rest = scope.window.saturating_sub(since.elapsed());
+        tokio::time::sleep(rest).await;
+        snapshot.before = Some(first);
+        snapshot.window_seconds = Some(since.elapsed().as_secs_f64());
+    }
+    snapshot.status = admin.status().await?;
     limit_statements(admin, &snapshot.identity, scope.time_limit).await;
 
+    let deadline = Instant::now() + scope.time_limit;
     let mut reader = Reader { admin, deadline, missing: Vec::new(), tired: false };
     snapshot.metrics = reader.metrics().await;
     snapshot.replicas = reader.replicas(&snapshot.identity).await;
@@ -66,14 +74,6 @@ pub async fn collect(admin: &mut Admin, scope: &Scope) -> Result<Snapshot, Admin
     }
     snapshot.schema_facts = schema::read(&mut reader, &snapshot).await;
     snapshot.missing = reader.missing;
-
-    if let Some((first, since)) = before {
-        let rest = scope.window.saturating_sub(since.elapsed());
-        tokio::time::sleep(rest).await;
-        snapshot.before = Some(first);
-        snapshot.window_seconds = Some(since.elapsed().as_secs_f64());
-    }
-    snapshot.status = admin.status().await?;
     Ok(snapshot)
 }
 

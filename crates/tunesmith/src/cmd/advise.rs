@@ -210,8 +210,9 @@ impl Session {
     }
 
     pub async fn close(self) {
-        // An aborted connection would count on the server, and advice must leave no trace.
-        let _ = self.admin.close().await;
+        // An aborted connection would count on the server, and advice must leave no trace. But one whose last
+        // question is still being worked on is not waited for.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.admin.close()).await;
         drop(self.private);
     }
 }
