@@ -441,7 +441,7 @@ impl Events {
 mod tests {
     use super::*;
     use crate::reactor::block_on;
-    use crate::session::Class;
+    use crate::session::{Class, NullSession};
     use crate::wire::Reply;
 
     /// Remembers what would have been sent.
@@ -573,5 +573,21 @@ mod tests {
         assert_eq!(strings.iter().map(|s| s.len()).collect::<Vec<_>>(), [119, 59]);
         assert!(strings.iter().all(|s| s.bytes().all(|b| b.is_ascii_digit() || b == b'-')));
         assert_eq!(recorder.statements[recorder.sent[0].0.0].class, Class::Write);
+    }
+
+    #[test]
+    #[ignore = "a measurement: scripts/bench-load prints it"]
+    fn generator() {
+        for script in [ScriptName::OltpPointSelect, ScriptName::OltpReadWrite] {
+            let options = SysbenchOptions::new(Kind::Script(script));
+            let mut events = Events::new(&options, Random::stream(1, 0), Arc::default());
+            let begun = std::time::Instant::now();
+            let n = 1_000_000;
+            for _ in 0..n {
+                events.draw();
+                block_on(events.execute(&mut NullSession)).unwrap();
+            }
+            println!("{script}: {:.0} ns/event", begun.elapsed().as_nanos() as f64 / f64::from(n));
+        }
     }
 }

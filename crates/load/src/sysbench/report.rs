@@ -35,7 +35,7 @@ Latency (ms):
          min:                              {:>10.2}
          avg:                              {:>10.2}
          max:                              {:>10.2}
-         {label:>3}th percentile:                  {:>10.2}
+        {label:>3}th percentile:                  {:>10.2}
          sum:                              {:>10.2}
 
 Threads fairness:
@@ -171,4 +171,24 @@ fn percentile_of(run: &RunResult, percentile: f64) -> (&'static str, u64) {
     .into_iter()
     .find(|(p, ..)| (p - percentile).abs() < 1e-9)
     .map_or(("95", l.p95), |(_, label, value)| (label, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_is_shown_as_sysbench_shows_it() {
+        let second = SecondStats {
+            second: 2,
+            committed: 49,
+            statements: [686, 196, 98],
+            p95_us: 25_280,
+            ..SecondStats::default()
+        };
+        assert_eq!(
+            interval_line(&second, 1, false),
+            "[ 2s ] thds: 1 tps: 49.00 qps: 980.00 (r/w/o: 686.00/196.00/98.00) lat (ms,95%): 25.28 err/s: 0.00 reconn/s: 0.00"
+        );
+    }
 }
