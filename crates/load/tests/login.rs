@@ -1,5 +1,7 @@
 //! Logging in: plugins, TLS modes and transports, on both flavours.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test that fails has no better way to say so")]
+
 use knobs::Flavour;
 use server::fixture::{Running, servers};
 use server::{ConnectOptions, Endpoint, Secret, SslMode};

@@ -1,6 +1,8 @@
 //! `tune` and `studies`, as a user runs them, on real private servers. Windows are as short as the rules allow: what is tested
 //! is that the study is made, proven, stored and resumed, and never how fast anything is.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test that fails has no better way to say so")]
+
 mod common;
 
 use common::{Tunesmith, flavours};
