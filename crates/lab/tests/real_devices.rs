@@ -1,5 +1,7 @@
 //! Machines on real control groups and loop devices. Where they can't be had, each test says why it is skipped.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test that fails has no better way to say so")]
+
 use lab::Catalogue;
 use lab::machine::{Emulated, Leftovers, MachineSpec, sweep};
 use std::fs::{self, File};
