@@ -1,5 +1,7 @@
 //! The engine against real servers of both flavours: counters that must agree, faults that must not lose anything.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test that fails has no better way to say so")]
+
 use server::fixture::{Running, servers};
 use server::{ConnectOptions, Secret};
 use std::process::Command;
