@@ -17,6 +17,9 @@ use tuner::{Cancel, Events};
 /// The share of failed transactions above which a run is no measurement.
 const MOST_FAILED: f64 = 0.01;
 
+/// How long the last transactions may take. On a disk of a hundred operations a second they wait for seconds, and each must be accounted for.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// What all runs have in common.
 pub struct Plan {
     /// Connections.
@@ -215,7 +218,8 @@ async fn measure(
     plan: &Plan,
     throttle: Option<Throttle>,
 ) -> Result<RunResult, String> {
-    let options = tpcc::RunOptions::new(plan.terminals, plan.measure, plan.warmup, plan.seed);
+    let mut options = tpcc::RunOptions::new(plan.terminals, plan.measure, plan.warmup, plan.seed);
+    options.engine.grace = GRACE;
     let connection = server.connect_options();
     let free = u32::try_from(plan.warmup.as_secs() / 2).unwrap_or(u32::MAX);
     let watch = Watch { throttle, free, cancel: plan.cancel.clone() };
