@@ -21,12 +21,21 @@ const DRAWS: u64 = 0xD4A3;
 /// How the hyper-parameters are drawn, where time allows.
 const CHAIN: Chain = Chain { burn: 4, thin: 2, draws: 5, steps: 6, length: 0.1 };
 
+/// Rough work of one evaluation of the likelihood and its gradient, in multiplications.
+fn evaluation(points: usize, shape: Shape) -> usize {
+    points * points * (points / 2 + 2 * shape.features())
+}
+
 /// How many draws are worth their time: a suggestion at 200 trials and 40 knobs must stay below 0.2 s, and the more
 /// points there are, the less the draws differ.
 fn draws(points: usize, shape: Shape) -> usize {
-    let evaluation = points * points * (points / 2 + 2 * shape.features());
-    let all = (CHAIN.burn + CHAIN.thin * CHAIN.draws) * CHAIN.steps * evaluation;
+    let all = (CHAIN.burn + CHAIN.thin * CHAIN.draws) * CHAIN.steps * evaluation(points, shape);
     if all <= 30_000_000 { CHAIN.draws } else { 0 }
+}
+
+/// How many evaluations a fit may take, for the same reason; it starts where the last one ended.
+fn fit_steps(points: usize, shape: Shape) -> usize {
+    (80_000_000 / evaluation(points, shape).max(1)).clamp(8, FIT_STEPS)
 }
 
 /// The objective's model over the measured arms.
@@ -80,7 +89,7 @@ impl Surrogate {
             targets,
         };
         let middle = Hyper::middle(data.shape);
-        let map = Gp::fit(&data, start.unwrap_or(&middle), FIT_STEPS);
+        let map = Gp::fit(&data, start.unwrap_or(&middle), fit_steps(data.rows.len(), data.shape));
         let draws = draws(data.rows.len(), data.shape);
         let mut rng = Rng::of_step(seed, data.rows.len() as u64 ^ DRAWS);
         let mut gps =

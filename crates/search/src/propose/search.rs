@@ -12,8 +12,10 @@ use crate::space::{Coord, Point, Space};
 const GLOBAL: usize = 150;
 /// Mutations of good arms that are looked at in each search.
 const MUTATIONS: usize = 300;
-/// Configurations that are improved coordinate by coordinate.
+/// Configurations that are improved coordinate by coordinate; half as many where each look is slow.
 const CLIMBS: usize = 4;
+/// Squared points times knobs from which on a look is slow.
+const SLOW: usize = 500_000;
 /// Rounds over all coordinates in one climb.
 const ROUNDS: usize = 3;
 
@@ -25,9 +27,7 @@ pub(crate) struct Candidate {
 }
 
 /// A configuration that works with less than this probability is not tried while there is a safer one.
-fn least_ok() -> f64 {
-    0.8
-}
+const LEAST_OK: f64 = 0.9;
 
 /// The models whose expected improvement counts: the fits, and last the sceptic.
 fn models(surrogate: &Surrogate) -> impl Iterator<Item = &Gp> {
@@ -105,7 +105,7 @@ impl<'a> Scorer<'a> {
             || surrogate.data.rows.iter().zip(&surrogate.allowed).filter(|(_, a)| **a).map(|(x, _)| x);
         let best = |gp: &Gp| allowed().map(|x| gp.predict(x).mean).fold(f64::NEG_INFINITY, f64::max);
         let floor = |t: f64| if t.is_finite() { t } else { -2.0 };
-        let own = surrogate.gps.iter().map(|_| 0.0).chain([sceptics_say()]);
+        let own = surrogate.gps.iter().map(|_| 0.0).chain([SCEPTICS_SAY.ln()]);
         Self {
             surrogate,
             thresholds: models(surrogate).map(|gp| floor(best(gp))).collect(),
@@ -151,7 +151,7 @@ impl<'a> Scorer<'a> {
         }
         let ok = self.surrogate.feasibility.log_probability(x);
         // Below the least probability the order is by safety alone, far under every safe candidate.
-        if ok < least_ok().ln() { UNSAFE + ok } else { gain + ok }
+        if ok < LEAST_OK.ln() { UNSAFE + ok } else { gain + ok }
     }
 }
 
@@ -160,10 +160,8 @@ pub(crate) fn restarts(space: &Space, now: &Point, point: &Point) -> bool {
     space.params().iter().zip(now.iter().zip(point)).any(|(p, (a, b))| p.restart && a != b)
 }
 
-/// The sceptic's say, in logarithms.
-fn sceptics_say() -> f64 {
-    0.3f64.ln()
-}
+/// The sceptic's say, beside 1 for each of the fits.
+const SCEPTICS_SAY: f64 = 0.1;
 
 /// Scores of unsafe candidates start here.
 const UNSAFE: f64 = -1e6;
@@ -216,7 +214,9 @@ pub(crate) fn best(
     }
     pool.sort_by(|a, b| b.score.total_cmp(&a.score));
     pool.dedup_by(|a, b| a.point == b.point);
-    let starts: Vec<Candidate> = pool.iter().take(CLIMBS).cloned().collect();
+    let points = surrogate.data.rows.len();
+    let climbs = if points * points * space.free().len() > SLOW { CLIMBS / 2 } else { CLIMBS };
+    let starts: Vec<Candidate> = pool.iter().take(climbs).cloned().collect();
     let mut winners: Vec<Candidate> =
         starts.into_iter().map(|start| climb(space, &scorer, start, rng, &tried)).collect();
     winners.extend(pool);
