@@ -1,7 +1,7 @@
 //! What a study looks like while it runs: a bar with ETA on a terminal, plain lines elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 use tuner::{Ending, Event, Events, Objective};
 
@@ -55,7 +55,10 @@ impl Progress {
         }
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            // Nobody may read any more; the study goes on all the same.
+            None => {
+                let _ = writeln!(std::io::stderr(), "{text}");
+            }
         }
     }
 

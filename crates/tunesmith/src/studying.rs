@@ -7,7 +7,7 @@ use crate::failure::{Failure, Kind};
 use crate::progress::Progress;
 use knobs::{Configuration, Value};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use store::{Store, StudyId};
 use target::{RunningServer, Sandbox, Target, TargetError, TargetErrorKind};
@@ -106,7 +106,8 @@ pub fn on_interrupt() -> Cancel {
         if tokio::signal::ctrl_c().await.is_err() {
             return;
         }
-        eprintln!(
+        let _ = writeln!(
+            std::io::stderr(),
             "stopping: the present trial is given up, what was measured is kept (once more to stop at once)"
         );
         asked.request();
@@ -225,6 +226,7 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
         }
         None => None,
     };
+    check_data(&options).await?;
     // Of a machine that is not this one nothing is known, and nothing is guessed.
     let machine = if RunningServer::is_local(&options) {
         server::machine()
@@ -232,6 +234,34 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
         knobs::Machine { memory: None, cores: None }
     };
     RunningServer::open(&options, machine, home).await.map_err(|e| target_failure("can't tune the server", e))
+}
+
+/// The workload's data must be there: loading it into somebody's server is not ours to decide.
+async fn check_data(options: &server::ConnectOptions) -> Result<(), Failure> {
+    let failed = |e: server::AdminError| {
+        let hint = e.hint();
+        let failure = Failure::caused(Kind::Connect, "can't tune the server", e);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    };
+    let mut admin = server::Admin::connect(options).await.map_err(failed)?;
+    let database = options.database.as_deref().unwrap_or(load::tpcc::DATABASE);
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = 'tunesmith_load'",
+        Value::Text(database.to_owned()).to_sql()
+    );
+    let found = admin.rows::<i64>(&sql).await.map_err(failed)?;
+    admin.close().await.map_err(failed)?;
+    if found.first() == Some(&1) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Kind::Usage,
+        format!("database {database} on {options} holds no TPC-C data to work with"),
+    )
+    .hint("load it first: tunesmith bench tpcc prepare, with the same connection options"))
 }
 
 async fn conduct<T: Target>(
@@ -300,15 +330,19 @@ pub fn present(
         let document =
             tuner::document(store, id).map_err(|e| Failure::caused(Kind::Bug, "can't read the study", e))?;
         if globals.json {
-            print!("{}", report::render::json(&document));
+            let _ = write!(std::io::stdout(), "{}", report::render::json(&document));
         } else if !document.trials.is_empty() {
             let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            println!("{}", report::render::terminal(&document, terminal_width(), color));
+            let _ = writeln!(
+                std::io::stdout(),
+                "{}",
+                report::render::terminal(&document, terminal_width(), color)
+            );
         }
         if let Some(path) = report_file {
             std::fs::write(path, report::render::html(&document))
                 .map_err(|e| Failure::caused(Kind::Usage, format!("can't write {}", path.display()), e))?;
-            eprintln!("report written to {}", path.display());
+            let _ = writeln!(std::io::stderr(), "report written to {}", path.display());
         }
     }
     ended.outcome
