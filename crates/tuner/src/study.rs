@@ -449,7 +449,7 @@ impl<'a, T: Target> Study<'a, T> {
 
     /// The incumbent's expected improvement over the baseline.
     fn incumbent(&self) -> Result<Option<f64>, StudyErrorKind> {
-        let (Some(best), Some(drift)) = (self.optimiser.best(), self.drift()?) else { return Ok(None) };
+        let (Some(best), Some(drift)) = (self.optimiser.incumbent(), self.drift()?) else { return Ok(None) };
         Ok(Some(self.spec.objective.improvement(drift.level(), best.mean)))
     }
 
@@ -459,8 +459,10 @@ impl<'a, T: Target> Study<'a, T> {
         if !proving {
             let level = self.drift()?.map_or(0.0, |d| d.level());
             let better = |value: f64| self.spec.objective.improvement(level, value);
-            let mut candidate =
-                self.optimiser.best().map(|best| (better(best.mean), self.space.configuration(&best.values)));
+            let mut candidate = self
+                .optimiser
+                .incumbent()
+                .map(|best| (better(best.mean), self.space.configuration(&best.values)));
             for (plan, measurement) in self.kept()? {
                 let gain = better(measurement.value(self.spec.objective));
                 let unknown = matches!(plan.purpose, Purpose::Suggested { .. })

@@ -448,8 +448,19 @@ impl Optimizer {
         self.fit_from.clone_from(&self.next_from);
     }
 
-    /// What to deploy now: the tried configuration with the best expected objective. `None` before any reading.
+    /// What to deploy now: the tried configuration with the best expected objective, and the default unless that is convincingly
+    /// better. `None` before any reading.
     pub fn best(&self) -> Option<Best> {
+        self.named(CONVINCING)
+    }
+
+    /// What is worth proving now: the tried configuration with the best expected objective, convincing or not. For callers
+    /// that decide by measurement (interleaved pairs) whether it is deployed. `None` before any reading.
+    pub fn incumbent(&self) -> Option<Best> {
+        self.named(0.0)
+    }
+
+    fn named(&self, convincing: f64) -> Option<Best> {
         let arms = history::arms(&self.space, &self.trials);
         let model = self.model(&arms)?;
         let default = model.measured.iter().position(|i| arms[*i].point == self.space.default_point());
@@ -457,7 +468,7 @@ impl Optimizer {
         let mut better = 0.5;
         if let Some(default) = default.filter(|d| *d != at) {
             better = model.better(&model.data.rows[at], &model.data.rows[default]);
-            if better < CONVINCING && model.allowed[default] {
+            if better < convincing && model.allowed[default] {
                 at = default;
             }
         }
