@@ -182,9 +182,9 @@ async fn every_dynamic_draw_is_taken_without_a_word() {
                 let truncated = warnings.iter().any(|w| w.code == 1292);
                 assert!(!truncated, "{identity}: {name} = {value}: {warnings:?}");
             }
-            // A pool is resized in the background.
+            // A pool is resized in the background, which takes as long as the machine is busy.
             let mut read = admin.variables().await.unwrap();
-            for _ in 0..200 {
+            for _ in 0..3600 {
                 if same(&tunables, &configuration, &read) {
                     break;
                 }
@@ -217,7 +217,7 @@ fn in_order(configuration: &Configuration, live: &BTreeMap<String, LiveVariable>
 }
 
 fn same(tunables: &[Tunable], configuration: &Configuration, read: &BTreeMap<String, LiveVariable>) -> bool {
-    tunables.iter().all(|t| {
+    tunables.iter().filter(|t| !t.knob.drifts).all(|t| {
         let wanted = &configuration.0[&t.name];
         Value::parse_server(t.knob, &read[&t.name].value).is_ok_and(|got| got.same(wanted))
     })
