@@ -42,6 +42,15 @@ pub struct Effect {
     pub sd: f64,
 }
 
+/// What the model expects of a configuration, in the objective's own unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the mean, without the noise of a reading.
+    pub sd: f64,
+}
+
 /// The smallest configuration that keeps 95 % of the winner's gain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Smallest {
@@ -69,6 +78,11 @@ impl Explainer<'_> {
 
     fn reading(&self, point: &Point) -> f64 {
         self.model.scale.reading(self.model.predict(&self.space.features(point)).mean)
+    }
+
+    pub(crate) fn expected(&self, point: &Point) -> Expected {
+        let Belief { mean, variance } = self.model.predict(&self.space.features(point));
+        Expected { mean: self.model.scale.reading(mean), sd: variance.sqrt() * self.model.scale.slope(mean) }
     }
 
     /// One entry per knob, the most important first.

@@ -11,7 +11,7 @@ mod rng;
 pub mod serve;
 mod space;
 
-pub use explain::{Effect, Importance, Smallest};
+pub use explain::{Effect, Expected, Importance, Smallest};
 pub use history::{Origin, Outcome, Trial, TrialId};
 pub use optimizer::{
     Best, Direction, Gain, Optimizer, OptimizerError, STATE_VERSION, Safe, Settings, State, Suggestion,

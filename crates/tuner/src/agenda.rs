@@ -32,6 +32,8 @@ pub enum Next {
     },
     /// Ask the optimiser.
     Search,
+    /// Measure the best configuration with fewer changes.
+    Reduce,
     /// Measure one half of a pair of the proof.
     Proof {
         /// The pair, from 1.
@@ -48,9 +50,19 @@ pub enum Next {
 /// A half of a pair is given up after this many trials that were no observation.
 const TRIES: usize = 2;
 
-/// What is next. `searching` is false once the search is over for a reason of its own (time is up, nothing left to
-/// gain); `candidate` tells whether there is anything to prove.
-pub fn next(spec: &TuneSpec, entries: &[Entry], searching: bool, candidate: bool) -> Next {
+/// What the study knows beyond its trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlook {
+    /// False once the search is over for a reason of its own (time is up, nothing left to gain).
+    pub searching: bool,
+    /// Whether the best configuration may have changes that it does not need.
+    pub reducible: bool,
+    /// Whether there is anything to prove.
+    pub candidate: bool,
+}
+
+/// What is next.
+pub fn next(spec: &TuneSpec, entries: &[Entry], outlook: Outlook) -> Next {
     if let Some(open) = entries.iter().find(|e| !e.state.is_end()) {
         return Next::Recover(open.trial);
     }
@@ -67,12 +79,16 @@ pub fn next(spec: &TuneSpec, entries: &[Entry], searching: bool, candidate: bool
     }
     let proving = entries.iter().any(|e| matches!(e.plan.purpose, Purpose::Proof { .. }));
     let searched = entries.iter().filter(|e| matches!(e.plan.purpose, Purpose::Search { .. })).count();
-    if !proving && searching && searched < spec.trials as usize {
+    if !proving && outlook.searching && searched < spec.trials as usize {
         let since = entries.iter().rev().take_while(|e| !is_baseline(e)).count();
         return if since >= spec.rebaseline_every as usize { Next::Baseline } else { Next::Search };
     }
-    if !candidate {
+    if !outlook.candidate {
         return Next::Conclude;
+    }
+    let reduced = entries.iter().any(|e| e.plan.purpose == Purpose::Reduced);
+    if !proving && !reduced && outlook.reducible {
+        return Next::Reduce;
     }
     for (pair, arm) in proof_order(spec.pairs) {
         let purpose = Purpose::Proof { pair, arm };
@@ -91,6 +107,7 @@ pub fn expected_trials(spec: &TuneSpec) -> u32 {
         + spec.suggested.len() as u32
         + spec.trials
         + (spec.trials.saturating_sub(1)) / spec.rebaseline_every
+        + 1 // the reduction
         + 2 * spec.pairs
 }
 
@@ -101,16 +118,20 @@ mod tests {
     use crate::spec::tests::spec;
     use knobs::Configuration;
 
+    const PLAIN: Outlook = Outlook { searching: true, reducible: false, candidate: true };
+    const HOPELESS: Outlook = Outlook { candidate: false, ..PLAIN };
+
     /// Plays a study in which every trial ends as `ending` says, and returns what was done, one letter each.
-    fn play(spec: &TuneSpec, candidate: bool, mut ending: impl FnMut(&Next, usize) -> TrialState) -> String {
+    fn play(spec: &TuneSpec, outlook: Outlook, mut ending: impl FnMut(&Next, usize) -> TrialState) -> String {
         let mut entries: Vec<Entry> = Vec::new();
         let mut log = String::new();
         loop {
-            let what = next(spec, &entries, true, candidate);
+            let what = next(spec, &entries, outlook);
             let purpose = match what {
                 Next::Baseline => Purpose::Baseline,
                 Next::Suggested { index } => Purpose::Suggested { index },
                 Next::Search => Purpose::Search { suggestion: entries.len() as u64 },
+                Next::Reduce => Purpose::Reduced,
                 Next::Proof { pair, arm } => Purpose::Proof { pair, arm },
                 Next::Conclude => return log + ".",
                 Next::NoBaseline => return log + "!",
@@ -121,6 +142,7 @@ mod tests {
                 (_, Purpose::Proof { .. }) => 'B',
                 (Next::Baseline, _) => 'b',
                 (Next::Suggested { .. }, _) => 'u',
+                (Next::Reduce, _) => 'r',
                 _ => 's',
             });
             let state = ending(&what, entries.len());
@@ -136,8 +158,19 @@ mod tests {
     #[test]
     fn a_study_is_baselines_then_search_with_baselines_between_then_abba_pairs() {
         let spec = TuneSpec { trials: 5, rebaseline_every: 2, ..spec() };
-        let log = play(&spec, true, |_, _| TrialState::Kept);
+        let log = play(&spec, PLAIN, |_, _| TrialState::Kept);
         assert_eq!(log, "bbbssbssbsABBAABBAAB.");
+        assert_eq!(log.len() as u32, expected_trials(&spec), "one more where the best can be reduced");
+    }
+
+    #[test]
+    fn the_best_configuration_is_reduced_once_between_the_search_and_the_proof() {
+        let spec = TuneSpec { trials: 2, rebaseline_every: 9, pairs: 1, ..spec() };
+        let log = play(&spec, Outlook { reducible: true, ..PLAIN }, |next, _| match next {
+            Next::Reduce => TrialState::Failed,
+            _ => TrialState::Kept,
+        });
+        assert_eq!(log, "bbbssrAB.");
         assert_eq!(log.len() as u32 - 1, expected_trials(&spec));
     }
 
@@ -145,22 +178,22 @@ mod tests {
     fn what_the_user_suggests_comes_before_the_search() {
         let idea = Suggested { name: "mine".into(), configuration: Configuration::default() };
         let spec = TuneSpec { trials: 2, suggested: vec![idea.clone(), idea], rebaseline_every: 9, ..spec() };
-        assert_eq!(play(&spec, false, |_, _| TrialState::Kept), "bbbuuss.");
+        assert_eq!(play(&spec, HOPELESS, |_, _| TrialState::Kept), "bbbuuss.");
     }
 
     #[test]
     fn without_a_candidate_there_is_no_proof() {
-        assert_eq!(play(&TuneSpec { trials: 2, ..spec() }, false, |_, _| TrialState::Kept), "bbbss.");
+        assert_eq!(play(&TuneSpec { trials: 2, ..spec() }, HOPELESS, |_, _| TrialState::Kept), "bbbss.");
     }
 
     #[test]
     fn a_baseline_that_never_works_ends_the_study() {
-        assert_eq!(play(&spec(), true, |_, _| TrialState::Failed), "bbb!");
+        assert_eq!(play(&spec(), PLAIN, |_, _| TrialState::Failed), "bbb!");
     }
 
     #[test]
     fn a_failed_trial_of_the_search_counts_and_the_study_goes_on() {
-        let log = play(&TuneSpec { trials: 3, ..spec() }, false, |next, _| match next {
+        let log = play(&TuneSpec { trials: 3, ..spec() }, HOPELESS, |next, _| match next {
             Next::Search => TrialState::Failed,
             _ => TrialState::Kept,
         });
@@ -169,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_half_pair_is_tried_twice_and_then_given_up() {
-        let log = play(&TuneSpec { trials: 1, ..spec() }, true, |next, _| match next {
+        let log = play(&TuneSpec { trials: 1, ..spec() }, PLAIN, |next, _| match next {
             Next::Proof { pair: 1, arm: Arm::Candidate } => TrialState::Reverted,
             _ => TrialState::Kept,
         });
@@ -183,7 +216,7 @@ mod tests {
             plan: Plan { purpose: Purpose::Baseline, configuration: Configuration::default() },
             state: TrialState::Measuring,
         };
-        assert_eq!(next(&spec(), &[open], true, true), Next::Recover(TrialId(1)));
+        assert_eq!(next(&spec(), &[open], PLAIN), Next::Recover(TrialId(1)));
     }
 
     #[test]
@@ -195,6 +228,6 @@ mod tests {
         };
         let mut entries: Vec<_> = (0..3).map(|_| kept(Purpose::Baseline)).collect();
         entries.push(kept(Purpose::Proof { pair: 1, arm: Arm::Baseline }));
-        assert_eq!(next(&spec(), &entries, true, true), Next::Proof { pair: 1, arm: Arm::Candidate });
+        assert_eq!(next(&spec(), &entries, PLAIN), Next::Proof { pair: 1, arm: Arm::Candidate });
     }
 }

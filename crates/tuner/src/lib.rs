@@ -19,6 +19,7 @@ mod judge;
 mod measure;
 mod measurement;
 mod plan;
+mod reduce;
 mod space;
 mod spec;
 mod study;

@@ -29,6 +29,8 @@ pub enum Purpose {
         /// The optimiser's number for it.
         suggestion: u64,
     },
+    /// The best configuration without the changes that the model finds needless.
+    Reduced,
     /// One half of a pair of the proof.
     Proof {
         /// The pair, from 1.

@@ -1,6 +1,6 @@
 //! A study from its first trial to its verdict. This module is the one writer of a study's state.
 
-use crate::agenda::{self, Entry, Next};
+use crate::agenda::{self, Entry, Next, Outlook};
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::drift::{Drift, Reading};
@@ -11,6 +11,7 @@ use crate::judge::{guarded, judge};
 use crate::measure::{self, Interrupted};
 use crate::measurement::Measurement;
 use crate::plan::{Arm, Plan, Purpose};
+use crate::reduce;
 use crate::space::{self, SearchSpace};
 use crate::spec::{SpecError, TuneSpec};
 use crate::verdict::{Answer, CONFIDENCE, Verdict};
@@ -168,7 +169,18 @@ impl<'a, T: Target> Study<'a, T> {
                 return Err(StudyErrorKind::Interrupted(self.id));
             }
             let entries = self.entries()?;
-            match agenda::next(&self.spec, &entries, self.searching(), true) {
+            let outlook = Outlook { searching: self.searching(), reducible: true, candidate: true };
+            let mut next = agenda::next(&self.spec, &entries, outlook);
+            if next == Next::Reduce {
+                let level = self.drift()?.map_or(0.0, |d| d.level());
+                let better = |value: f64| self.spec.objective.improvement(level, value);
+                if let Some(small) = reduce::smaller(&self.optimiser, &self.space, better) {
+                    self.plan_and_run("search: without needless changes", Purpose::Reduced, small).await?;
+                    continue;
+                }
+                next = agenda::next(&self.spec, &entries, Outlook { reducible: false, ..outlook });
+            }
+            match next {
                 Next::Recover(trial) => self.recover(trial).await?,
                 Next::Baseline => {
                     self.plan_and_run("baseline", Purpose::Baseline, Configuration::default()).await?;
@@ -180,6 +192,7 @@ impl<'a, T: Target> Study<'a, T> {
                     self.plan_and_run(&origin, Purpose::Suggested { index }, configuration).await?;
                 }
                 Next::Search => self.search().await?,
+                Next::Reduce => unreachable!("the outlook says that nothing can be reduced"),
                 Next::Proof { pair, arm } => {
                     let Some(candidate) = self.candidate(&entries)? else {
                         return self.conclude(Verdict::nothing_better(
@@ -411,10 +424,20 @@ impl<'a, T: Target> Study<'a, T> {
             Ok(()) => Ending::Kept(measurement.value(self.spec.objective)),
             Err(invalid) => Ending::Reverted(invalid.to_string()),
         };
-        if let (Ending::Kept(value), Purpose::Search { suggestion }) = (&ending, &plan.purpose) {
+        if let Ending::Kept(value) = &ending {
             let correction = self.drift()?.map_or(1.0, |d| d.correction(measurement.at));
             let outcome = Outcome::value(value * correction);
-            self.optimiser.tell(*suggestion, outcome, Some(measurement.seconds))?;
+            match &plan.purpose {
+                Purpose::Search { suggestion } => {
+                    self.optimiser.tell(*suggestion, outcome, Some(measurement.seconds))?;
+                }
+                Purpose::Reduced => {
+                    if let Some(values) = self.space.values(&self.optimiser, &plan.configuration) {
+                        self.optimiser.observe(&values, outcome, Some(measurement.seconds))?;
+                    }
+                }
+                _ => {}
+            }
         }
         self.end(trial, origin, plan, ending)
     }
@@ -463,6 +486,15 @@ impl<'a, T: Target> Study<'a, T> {
                 .optimiser
                 .incumbent()
                 .map(|best| (better(best.mean), self.space.configuration(&best.values)));
+            for (plan, _) in self.kept()?.into_iter().filter(|(plan, _)| plan.purpose == Purpose::Reduced) {
+                if let Some((full, _)) = candidate
+                    && let Some(gain) =
+                        reduce::gain(&self.optimiser, &self.space, &plan.configuration, better)
+                    && reduce::keeps(full, gain)
+                {
+                    candidate = Some((gain, plan.configuration));
+                }
+            }
             for (plan, measurement) in self.kept()? {
                 let gain = better(measurement.value(self.spec.objective));
                 let unknown = matches!(plan.purpose, Purpose::Suggested { .. })

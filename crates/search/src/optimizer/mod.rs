@@ -1,6 +1,6 @@
 //! The optimiser: ask for a configuration, tell what it brought.
 
-use crate::explain::{Effect, Explainer, Importance, Smallest};
+use crate::explain::{Effect, Expected, Explainer, Importance, Smallest};
 use crate::history::{self, Arm, Origin, Outcome, Trial, TrialId};
 use crate::model::earlier;
 use crate::model::gp::Gp;
@@ -374,6 +374,15 @@ impl Optimizer {
     /// The smallest configuration that keeps 95 % of the winner's gain; `None` before any reading.
     pub fn smallest(&self) -> Option<Smallest> {
         self.explain(|e| e.smallest())
+    }
+
+    /// What the model expects of a configuration; `None` before any reading.
+    ///
+    /// # Errors
+    /// Values that are not in the space.
+    pub fn expected(&self, values: &Values) -> Result<Option<Expected>, OptimizerError> {
+        let point = self.space.encode(values)?;
+        Ok(self.explain(|e| e.expected(&point)))
     }
 
     fn explain<T>(&self, what: impl FnOnce(&Explainer<'_>) -> T) -> Option<T> {
