@@ -3,7 +3,8 @@
 use crate::cancel::Cancel;
 use crate::events::{Event, Events};
 use crate::spec::Workload;
-use load::{LoadObserver, LoadOptions, tpcc};
+use load::sysbench::{self, Distribution};
+use load::{LoadError, LoadObserver, LoadOptions, LoadReport, tpcc};
 use server::{Binary, PrivateServer, StartOptions, TemplateCache, Workdir, cache_dir, free_bytes};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ const MARKER: &str = "complete";
 /// Disk space of one more warehouse with its indexes and logs: 153 MB on MySQL 9.7, which writes a binary log by default (data
 /// directories of 1 and 20 warehouses compared), and 82 MB on MariaDB 10.11 (2 and 12 warehouses).
 const WAREHOUSE_BYTES: u64 = 160 << 20;
+
+/// Disk space of one more row of sysbench's tables with its indexes and logs.
+const SYSBENCH_ROW_DISK_BYTES: u64 = 480;
 
 /// Settings while loading. The server is ours, nobody reads from it, and it is shut down cleanly at the end: a crash here
 /// costs nothing but time, so no write has to reach the disk before that.
@@ -86,9 +90,8 @@ pub async fn prepare_dataset(
     events: &mut dyn Events,
     cancel: &Cancel,
 ) -> Result<PathBuf, DatasetError> {
-    let Workload::Tpcc { warehouses, .. } = *workload;
     let root = cache_dir().ok_or(DatasetError::NoCache)?.join("datasets");
-    let name = format!("{}-{}-tpcc-w{warehouses}-s{seed}-v{FORMAT}", binary.flavour, binary.version());
+    let name = format!("{}-{}-{}-s{seed}-v{FORMAT}", binary.flavour, binary.version(), data_name(workload));
     let folder = root.join(name.to_lowercase().replace(' ', "-"));
     let data = folder.join("data");
     if folder.join(MARKER).exists() {
@@ -96,11 +99,11 @@ pub async fn prepare_dataset(
     }
     fs::create_dir_all(&root).map_err(io(&root))?;
     // The loaded directory and one copy of it for a trial.
-    let needed = 2 * u64::from(warehouses) * WAREHOUSE_BYTES + (1 << 30);
+    let needed = 2 * disk_bytes(workload) + (1 << 30);
     if let Some(free) = free_bytes(&root).filter(|free| *free < needed) {
         return Err(DatasetError::DiskFull { path: root, free, needed });
     }
-    let made = make(binary, warehouses, seed, work, events, cancel).await?;
+    let made = make(binary, workload, seed, work, events, cancel).await?;
     // Left by a process that was killed between the two renames of an earlier version, or by hand: no marker, no data set.
     if folder.exists() && !folder.join(MARKER).exists() {
         fs::remove_dir_all(&folder).map_err(io(&folder))?;
@@ -116,7 +119,7 @@ pub async fn prepare_dataset(
 /// Loads the data in the work folder; returns a folder that holds `data` and the marker.
 async fn make(
     binary: &Binary,
-    warehouses: u32,
+    workload: &Workload,
     seed: u64,
     work: &Workdir,
     events: &mut dyn Events,
@@ -137,7 +140,7 @@ async fn make(
         options = options.set(name, value);
     }
     let server = PrivateServer::start(binary, &options).await?;
-    load_data(&server, warehouses, seed, events, cancel).await?;
+    load_data(&server, workload, seed, events, cancel).await?;
     events.event(&Event::Preparing { what: "shutting the loaded server down cleanly", share: None });
     server.stop(Duration::from_secs(300)).await.map_err(io(&data))?;
     fs::write(folder.join(MARKER), "").map_err(io(&folder))?;
@@ -182,9 +185,52 @@ impl LoadObserver for Relay {
     }
 }
 
+/// The part of a data set's name that says which data it is; terminals and scripts share it.
+fn data_name(workload: &Workload) -> String {
+    match workload {
+        Workload::Tpcc { warehouses, .. } => format!("tpcc-w{warehouses}"),
+        Workload::Sysbench { tables, table_size, .. } => format!("sysbench-t{tables}-r{table_size}"),
+    }
+}
+
+fn size_words(workload: &Workload) -> String {
+    match workload {
+        Workload::Tpcc { warehouses, .. } => format!("{warehouses} warehouses"),
+        Workload::Sysbench { tables, table_size, .. } => format!("{tables} tables of {table_size} rows"),
+    }
+}
+
+/// Disk space of a loaded data directory beyond an empty one.
+fn disk_bytes(workload: &Workload) -> u64 {
+    match workload {
+        Workload::Tpcc { warehouses, .. } => u64::from(*warehouses) * WAREHOUSE_BYTES,
+        Workload::Sysbench { tables, table_size, .. } => {
+            u64::from(*tables).saturating_mul(*table_size).saturating_mul(SYSBENCH_ROW_DISK_BYTES)
+        }
+    }
+}
+
+fn load_rows(
+    connection: &server::ConnectOptions,
+    workload: &Workload,
+    seed: u64,
+    relay: &Relay,
+) -> Result<LoadReport, LoadError> {
+    let options = LoadOptions::default();
+    match *workload {
+        Workload::Tpcc { warehouses, .. } => {
+            tpcc::prepare(connection, &tpcc::DataSet::new(warehouses, seed), &options, relay)
+        }
+        Workload::Sysbench { tables, table_size, .. } => {
+            let set = Workload::sysbench_tables(tables, table_size, seed);
+            sysbench::prepare(connection, &set, Distribution::default(), &options, relay)
+        }
+    }
+}
+
 async fn load_data(
     server: &PrivateServer,
-    warehouses: u32,
+    workload: &Workload,
     seed: u64,
     events: &mut dyn Events,
     cancel: &Cancel,
@@ -192,12 +238,12 @@ async fn load_data(
     let (sender, mut told) = unbounded_channel();
     let relay = Relay { sender, cancel: cancel.clone() };
     let connection = server.connect_options();
+    let (rows, loading) = (workload.clone(), size_words(workload));
     let (tell, mut done) = oneshot::channel();
     std::thread::Builder::new()
         .name("loader".to_owned())
         .spawn(move || {
-            let set = tpcc::DataSet::new(warehouses, seed);
-            let _ = tell.send(tpcc::prepare(&connection, &set, &LoadOptions::default(), &relay));
+            let _ = tell.send(load_rows(&connection, &rows, seed, &relay));
         })
         .map_err(io(server.datadir()))?;
     let mut phase = String::from("rows");
@@ -206,7 +252,7 @@ async fn load_data(
             Some(told) = told.recv() => match told {
                 Told::Phase(name) => phase = name,
                 Told::Progress(rows, of) => {
-                    let what = format!("loading {warehouses} warehouses: {phase}");
+                    let what = format!("loading {loading}: {phase}");
                     events.event(&Event::Preparing { what: &what, share: Some(rows as f64 / of.max(1) as f64) });
                 }
             },

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::drift::Drift;
 use crate::measurement::Measurement;
 use crate::plan::{Arm, Plan, Purpose};
-use crate::spec::{Objective, TargetSpec, TuneSpec, Workload};
+use crate::spec::{Objective, TargetSpec, TuneSpec};
 use crate::verdict::{Answer, CONFIDENCE, Verdict};
 use knobs::{Configuration, Value};
 use report::StudyDocument;
@@ -119,11 +119,10 @@ fn server_facts(spec: &TuneSpec, context: Option<&Context>) -> report::ServerFac
 }
 
 fn workload_facts(spec: &TuneSpec) -> report::WorkloadFacts {
-    let Workload::Tpcc { warehouses, terminals } = &spec.workload;
-    let parameters = [("warehouses", warehouses.to_string()), ("terminals", terminals.to_string())];
+    let parameters = spec.workload.parameters();
     report::WorkloadFacts {
-        name: spec.workload.name().to_owned(),
-        parameters: parameters.map(|(k, v)| (k.to_owned(), v)).into(),
+        name: spec.workload.name(),
+        parameters: parameters.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::measurement::{Deferred, Latency, Measurement};
 use crate::spec::{TuneSpec, Workload};
 use crate::validity::Counts;
 use load::engine::{LiveCounters, Observer, RunResult, SecondStats, StopReason};
-use load::tpcc;
+use load::{sysbench, tpcc};
 use server::{Admin, AdminError, ConnectOptions, TrxCounts, TrxMonitor};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -210,7 +210,7 @@ async fn watch(
     let result = match result {
         Ok(Ok(result)) => result,
         Ok(Err(e)) => {
-            return Err(Interrupted::Broken(format!("the workload could not be run: {}", chain(&e))));
+            return Err(Interrupted::Broken(format!("the workload could not be run: {}", chain(&*e))));
         }
         Err(_) => return Err(Interrupted::Broken("the load engine ended without a result".to_owned())),
     };
@@ -232,24 +232,44 @@ async fn watch(
     })
 }
 
+/// A workload's own error.
+type LoadFailure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What is run on the thread of the load engine.
+type Run = Box<dyn FnOnce(&ConnectOptions, &dyn Observer) -> Result<RunResult, LoadFailure> + Send>;
+
+fn workload(spec: &TuneSpec) -> Run {
+    let (measure, warmup) =
+        (Duration::from_secs(spec.measure_seconds), Duration::from_secs(spec.warmup_seconds));
+    match spec.workload {
+        Workload::Tpcc { terminals, .. } => {
+            let options = tpcc::RunOptions::new(terminals as usize, measure, warmup, spec.seed);
+            Box::new(move |connection, observer| Ok(tpcc::run(connection, &options, observer)?))
+        }
+        Workload::Sysbench { script, tables, table_size, terminals } => {
+            let mut options = sysbench::SysbenchOptions::new(sysbench::Kind::Script(script));
+            options.engine.terminals = terminals as usize;
+            options.engine.time = Some(measure);
+            options.engine.warmup = warmup;
+            options.engine.seed = spec.seed;
+            options.tables = Workload::sysbench_tables(tables, table_size, spec.seed);
+            Box::new(move |connection, observer| Ok(sysbench::run(connection, &options, observer)?))
+        }
+    }
+}
+
 fn spawn(
     connection: &ConnectOptions,
     spec: &TuneSpec,
     relay: Arc<Relay>,
-) -> Result<oneshot::Receiver<Result<RunResult, tpcc::TpccError>>, Interrupted> {
-    let Workload::Tpcc { terminals, .. } = spec.workload;
-    let options = tpcc::RunOptions::new(
-        terminals as usize,
-        Duration::from_secs(spec.measure_seconds),
-        Duration::from_secs(spec.warmup_seconds),
-        spec.seed,
-    );
+) -> Result<oneshot::Receiver<Result<RunResult, LoadFailure>>, Interrupted> {
+    let run = workload(spec);
     let connection = connection.clone();
     let (tell, done) = oneshot::channel();
     std::thread::Builder::new()
         .name("load".to_owned())
         .spawn(move || {
-            let _ = tell.send(tpcc::run(&connection, &options, &*relay));
+            let _ = tell.send(run(&connection, &*relay));
         })
         .map_err(|e| Interrupted::Broken(format!("no thread for the load engine: {e}")))?;
     Ok(done)

@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use store::{Store, StudyId};
 use target::{RunningServer, Sandbox, Target, TargetError, TargetErrorKind};
-use tuner::{Cancel, Context, Event, Events, StudyError, StudyErrorKind, TargetSpec, TuneSpec};
+use tuner::{Cancel, Context, Event, Events, StudyError, StudyErrorKind, TargetSpec, TuneSpec, Workload};
 
 /// Which study.
 pub enum Which {
@@ -201,13 +201,18 @@ async fn on_server(
         Which::Stored(id) => Some(id),
         Which::New { .. } => None,
     };
-    match running(store, globals, id).await {
+    match running(store, globals, id, &spec.workload).await {
         Ok(mut running) => conduct(store, which, spec, &mut running, events, cancel).await,
         Err(failure) => Ended { id, outcome: Err(failure) },
     }
 }
 
-async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Result<RunningServer, Failure> {
+async fn running(
+    store: &Store,
+    globals: &Globals,
+    id: Option<StudyId>,
+    workload: &Workload,
+) -> Result<RunningServer, Failure> {
     let options = match globals.connection.place()? {
         Place::Server(options) => options,
         Place::Sandbox { .. } => {
@@ -226,7 +231,7 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
         }
         None => None,
     };
-    check_data(&options).await?;
+    check_data(&options, workload).await?;
     // Of a machine that is not this one nothing is known, and nothing is guessed.
     let machine = if RunningServer::is_local(&options) {
         server::machine()
@@ -237,7 +242,7 @@ async fn running(store: &Store, globals: &Globals, id: Option<StudyId>) -> Resul
 }
 
 /// The workload's data must be there: loading it into somebody's server is not ours to decide.
-async fn check_data(options: &server::ConnectOptions) -> Result<(), Failure> {
+async fn check_data(options: &server::ConnectOptions, workload: &Workload) -> Result<(), Failure> {
     let failed = |e: server::AdminError| {
         let hint = e.hint();
         let failure = Failure::caused(Kind::Connect, "can't tune the server", e);
@@ -247,7 +252,11 @@ async fn check_data(options: &server::ConnectOptions) -> Result<(), Failure> {
         }
     };
     let mut admin = server::Admin::connect(options).await.map_err(failed)?;
-    let database = options.database.as_deref().unwrap_or(load::tpcc::DATABASE);
+    let (what, default) = match workload {
+        Workload::Tpcc { .. } => ("tpcc", load::tpcc::DATABASE),
+        Workload::Sysbench { .. } => ("sysbench", load::sysbench::DATABASE),
+    };
+    let database = options.database.as_deref().unwrap_or(default);
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = 'tunesmith_load'",
         Value::Text(database.to_owned()).to_sql()
@@ -259,9 +268,9 @@ async fn check_data(options: &server::ConnectOptions) -> Result<(), Failure> {
     }
     Err(Failure::new(
         Kind::Usage,
-        format!("database {database} on {options} holds no TPC-C data to work with"),
+        format!("database {database} on {options} holds no {what} data to work with"),
     )
-    .hint("load it first: tunesmith bench tpcc prepare, with the same connection options"))
+    .hint(format!("load it first: tunesmith bench {what} prepare, with the same connection options")))
 }
 
 async fn conduct<T: Target>(

@@ -48,6 +48,14 @@ impl ScriptName {
         (Self::SelectRandomRanges, "select_random_ranges"),
     ];
 
+    /// Whether it changes no data.
+    pub fn only_reads(self) -> bool {
+        matches!(
+            self,
+            Self::OltpReadOnly | Self::OltpPointSelect | Self::SelectRandomPoints | Self::SelectRandomRanges
+        )
+    }
+
     /// Whether it is wrapped in BEGIN and COMMIT.
     pub(super) fn transactional(self) -> bool {
         matches!(self, Self::OltpReadWrite | Self::OltpReadOnly | Self::OltpWriteOnly)

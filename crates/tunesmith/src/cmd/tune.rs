@@ -5,6 +5,7 @@ use crate::emulation;
 use crate::failure::{Failure, Kind};
 use crate::studying::{self, Which};
 use crate::units;
+use load::sysbench::ScriptName;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tuner::{Objective, Suggested, TuneSpec, Workload};
@@ -12,14 +13,20 @@ use tuner::{Objective, Suggested, TuneSpec, Workload};
 /// Find a better configuration, and prove that it is better.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What is executed against the server.
-    #[arg(long, default_value = "tpcc", value_parser = ["tpcc"])]
-    workload: String,
+    /// What is executed against the server: tpcc, or sysbench:SCRIPT (sysbench:oltp_read_write, …).
+    #[arg(long, default_value = "tpcc", value_parser = workload, value_name = "WORKLOAD")]
+    workload: Work,
     /// TPC-C's scale; a warehouse is about 100 MB.
     #[arg(long, default_value_t = 6, value_name = "N")]
     warehouses: u32,
+    /// sysbench's number of tables.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    tables: u32,
+    /// sysbench's rows of a table; a million is about 240 MB.
+    #[arg(long, default_value_t = 500_000, value_name = "N")]
+    table_size: u64,
     /// Connections that send transactions.
-    #[arg(long, default_value_t = 16, value_name = "N")]
+    #[arg(long, alias = "threads", default_value_t = 16, value_name = "N")]
     terminals: u32,
     /// What is optimised: committed transactions a second, or a percentile of the latency.
     #[arg(long, default_value = "tps", value_parser = ["tps", "p95", "p99"])]
@@ -64,7 +71,34 @@ pub struct Args {
     report: Option<PathBuf>,
 }
 
+/// The word after `--workload`.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Tpcc,
+    Sysbench(ScriptName),
+}
+
+fn workload(text: &str) -> Result<Work, String> {
+    match text.split_once(':') {
+        None if text == "tpcc" => Ok(Work::Tpcc),
+        Some(("sysbench", script)) => script.parse().map(Work::Sysbench),
+        _ => Err("tpcc, or sysbench:SCRIPT such as sysbench:oltp_read_write".to_owned()),
+    }
+}
+
 impl Args {
+    fn workload(&self) -> Workload {
+        match self.workload {
+            Work::Tpcc => Workload::Tpcc { warehouses: self.warehouses, terminals: self.terminals },
+            Work::Sysbench(script) => Workload::Sysbench {
+                script,
+                tables: self.tables,
+                table_size: self.table_size,
+                terminals: self.terminals,
+            },
+        }
+    }
+
     fn spec(&self, globals: &Globals) -> Result<TuneSpec, Failure> {
         let objective = match self.objective.as_str() {
             "p95" => Objective::P95,
@@ -74,7 +108,7 @@ impl Args {
         let suggested = self.suggested.iter().map(|path| suggestion(path)).collect::<Result<_, _>>()?;
         let spec = TuneSpec {
             target: self.machine.on(studying::target_spec(globals)?)?,
-            workload: Workload::Tpcc { warehouses: self.warehouses, terminals: self.terminals },
+            workload: self.workload(),
             objective,
             trials: self.trials,
             time_budget_seconds: self.time_budget.map(|t| t.as_secs()),
