@@ -120,6 +120,7 @@ fn an_interrupt_keeps_what_was_measured_and_says_how_to_go_on() {
     let tunesmith = Tunesmith::new();
     let mut command = tunesmith.command();
     command.args(["tune", "-v", &format!("--sandbox={flavour}")]).args(SHORT);
+    command.args(["--workload", "sysbench:oltp_read_write", "--tables", "1", "--table-size", "5000"]);
     let mut running = tunesmith.spawn(command);
     running.wait_for("trial 2: measuring", Duration::from_secs(240));
     running.interrupt();
@@ -129,7 +130,9 @@ fn an_interrupt_keeps_what_was_measured_and_says_how_to_go_on() {
     let shown = tunesmith.run_args(&["studies", "show", "1", "--json"]);
     let document: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(document["state"], "interrupted");
-    assert_eq!(document["trials"][0]["state"], "kept");
+    // Also that client and server agree about what sysbench's script commits.
+    assert_eq!(document["trials"][0]["state"], "kept", "{document:#}");
+    assert_eq!(document["workload"]["name"], "sysbench:oltp_read_write");
     tunesmith.assert_nothing_left();
 }
 
@@ -169,10 +172,11 @@ fn bad_requests_get_a_clear_error_and_the_documented_code() {
     let tunesmith = Tunesmith::new();
     let absent = tunesmith.folder().join("nothing-here");
     let absent = absent.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["tune", "--sandbox", "--trials", "0"], 2, "--trials is 0"),
         (&["tune", "--sandbox", "--pairs", "2"], 2, "at least 5"),
         (&["tune", "--sandbox", "--measure", "soon"], 2, "not a duration"),
+        (&["tune", "--sandbox", "--workload", "sysbench:nothing"], 2, "oltp_read_write"),
         (&["studies", "show", "7"], 2, "no study 7"),
         (&["studies", "resume", "seven"], 2, "number"),
         (&["tune", "--socket", absent], 3, "nothing-here"),
