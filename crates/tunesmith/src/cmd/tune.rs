@@ -22,7 +22,7 @@ pub struct Args {
     /// sysbench's number of tables.
     #[arg(long, default_value_t = 4, value_name = "N")]
     tables: u32,
-    /// sysbench's rows of a table; a million is about 240 MB.
+    /// sysbench's rows of a table; a million is about 250 MB.
     #[arg(long, default_value_t = 500_000, value_name = "N")]
     table_size: u64,
     /// Connections that send transactions.
