@@ -13,6 +13,7 @@ mod output;
 mod rules;
 mod seeds;
 mod snapshot;
+mod vulnerabilities;
 
 pub use engine::advise;
 pub use finding::{Finding, MemoryFigures, Recommendation, Report, Severity, Window};

@@ -13,7 +13,9 @@ pub(crate) fn end_of(flavour: Flavour, version: Version) -> Option<&'static str>
 fn rows() -> impl Iterator<Item = (Flavour, &'static str, &'static str)> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut words = line.split_whitespace();
-        Some((words.next()?.parse().ok()?, words.next()?, words.next()?))
+        let row = (words.next()?.parse().ok()?, words.next()?, words.next()?);
+        // Every date has a source.
+        words.next().map(|_| row)
     })
 }
 

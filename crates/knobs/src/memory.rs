@@ -16,8 +16,13 @@ const MYSQL_BASE: Bytes = Bytes::mib(450);
 const MYSQL_PFS: Bytes = Bytes::mib(200);
 /// Resident size of an idle mariadbd 10.11.19 without performance schema, less its buffers (measured: 100 MiB).
 const MARIADB_BASE: Bytes = Bytes::mib(100);
-/// What the performance schema takes for each possible connection (Amazon RDS's own rule, "potential memory").
-const PFS_PER_CONNECTION: Bytes = Bytes(257_700);
+/// MariaDB's performance schema at default sizes, and what each possible connection adds: SHOW ENGINE PERFORMANCE_SCHEMA STATUS of
+/// 10.11.19 says 98,066,000 bytes with max_connections = 100 and 142,394,000 with 1,100.
+const MARIADB_PFS: Bytes = Bytes(93_633_200);
+const MARIADB_PFS_PER_CONNECTION: Bytes = Bytes(44_328);
+/// What Amazon's formula adds for each possible connection with performance schema: 429,498 in the current article
+/// (repost.aws/knowledge-center/low-freeable-memory-rds-mysql-mariadb), 257,700 in an older one. The larger warns earlier.
+const RDS_PFS_PER_CONNECTION: Bytes = Bytes(429_498);
 /// Of the connections there are, the share that runs a statement at the same moment, in the realistic figure.
 /// A design choice: applications with pools of connections keep most of them idle.
 const RUNNING_SHARE: f64 = 0.25;
@@ -98,7 +103,8 @@ impl<'a> MemoryModel<'a> {
         // Only MariaDB's performance schema comes on top: MySQL's is part of the base.
         let performance_schema = match self.identity.flavour {
             Flavour::MariaDb if self.live.switch("performance_schema") == Some(true) => {
-                PFS_PER_CONNECTION.0.saturating_mul(read("max_connections"))
+                let each = MARIADB_PFS_PER_CONNECTION.0.saturating_mul(read("max_connections"));
+                each.saturating_add(MARIADB_PFS.0)
             }
             _ => 0,
         };
@@ -255,7 +261,7 @@ pub fn rds_potential(configuration: &Configuration, live: &BTreeMap<String, Live
     .into_iter()
     .fold(0, |sum: u64, name| sum.saturating_add(read(name)));
     if live.switch("performance_schema") == Some(true) {
-        each = each.saturating_add(PFS_PER_CONNECTION.0);
+        each = each.saturating_add(RDS_PFS_PER_CONNECTION.0);
     }
     Bytes(global.saturating_add(each.saturating_mul(read("max_connections"))))
 }

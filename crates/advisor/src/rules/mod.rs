@@ -154,6 +154,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("schema.redundant-indexes", "indexes covered by others", &[], schema::redundant_indexes),
     rule("schema.unused-indexes", "indexes that nothing reads", &[], schema::unused_indexes),
     rule("security.end-of-life", "support of this version", &[], security::end_of_life),
+    rule("security.known-holes", "known holes of this version", &[], security::known_holes),
     rule("security.anonymous", "anonymous accounts", &[], security::anonymous),
     rule("security.no-password", "accounts without a password", &[], security::no_password),
     rule("security.open-root", "administrators from everywhere", &[], security::open_root),

@@ -1,7 +1,7 @@
 //! Accounts, encryption, and versions that nobody repairs any more. No password is ever tried.
 
 use crate::context::{Context, Draft};
-use crate::lifecycle;
+use crate::{lifecycle, vulnerabilities};
 use knobs::Value;
 
 pub(super) fn end_of_life(context: &Context<'_>) -> Option<Draft> {
@@ -21,6 +21,34 @@ pub(super) fn end_of_life(context: &Context<'_>) -> Option<Draft> {
         // A series that is not in the file is unknown, not dead.
         None => None,
     }
+}
+
+pub(super) fn known_holes(context: &Context<'_>) -> Option<Draft> {
+    let identity = context.identity();
+    // A cloud repairs on its own schedule, under the same number.
+    if identity.platform != knobs::Platform::SelfManaged {
+        return None;
+    }
+    let galera = context.on("wsrep_on") == Some(true);
+    let holes = vulnerabilities::open_in(identity.flavour, identity.version, galera);
+    let worst = holes.first()?;
+    let told: Vec<String> = holes
+        .iter()
+        .map(|h| format!("{} of {} (CVSS {:.1}): {}", h.cve, h.published, h.score, h.text))
+        .collect();
+    let evidence = format!(
+        "{} {} has {}; by a list of {}",
+        identity.flavour,
+        identity.version,
+        told.join("; "),
+        vulnerabilities::LOOKED_UP
+    );
+    let fixed = holes.iter().map(|h| h.fixed).max()?;
+    // 7.0 and more is "high" in CVSS 3.
+    let draft = if worst.score >= 7.0 { Draft::warning } else { Draft::notice };
+    Some(draft("this version has known holes", evidence).advice(format!(
+        "upgrade to {fixed} or later; a distribution may have repaired it under the old number: see its own list"
+    )))
 }
 
 pub(super) fn anonymous(context: &Context<'_>) -> Option<Draft> {

@@ -340,6 +340,15 @@ fn c28_holes_of_one_product_are_not_those_of_another() {
     assert!(Fixture::mysql("5.7.44").fires("security.end-of-life"));
     assert!(!Fixture::mysql("5.7.44").on(Platform::Aurora).fires("security.end-of-life"));
     assert!(!Fixture::mariadb("10.11.19").fires("security.end-of-life"));
+
+    // Holes too, and by the release that closes them.
+    assert!(Fixture::mysql("8.0.44").fires("security.known-holes"));
+    assert!(!Fixture::mysql("8.0.45").fires("security.known-holes"));
+    assert!(!Fixture::mysql("8.0.44").on(Platform::Rds).fires("security.known-holes"));
+    // A node of a cluster only.
+    assert!(Fixture::mariadb("10.11.16").var("wsrep_on", "ON").fires("security.known-holes"));
+    assert!(!Fixture::mariadb("10.11.16").fires("security.known-holes"));
+    assert!(!Fixture::mariadb("10.11.17").var("wsrep_on", "ON").fires("security.known-holes"));
 }
 
 #[test]
