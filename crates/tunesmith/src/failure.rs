@@ -20,6 +20,8 @@ pub enum Kind {
     Reverted = 5,
     /// It could not be reverted; the text says exactly what is where.
     Unreverted = 6,
+    /// `advise --fail-on`: there is a finding at least that severe.
+    Findings = 7,
     /// Interrupted; results are kept.
     Interrupted = 130,
 }

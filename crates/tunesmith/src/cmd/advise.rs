@@ -17,7 +17,7 @@ pub struct Args {
     /// How the advice is written.
     #[arg(long, value_enum, default_value = "text")]
     format: Shape,
-    /// End with exit code 4 when a finding is at least this severe.
+    /// End with exit code 7 when a finding is at least this severe.
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<Level>,
     /// Advise on a saved output of SHOW GLOBAL VARIABLES instead of a live server.
@@ -109,7 +109,7 @@ pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
         Some(limit) if report.worst() >= limit => {
             let count = report.findings.iter().filter(|finding| finding.severity >= limit).count();
             Err(Failure::new(
-                Kind::Invalid,
+                Kind::Findings,
                 format!("{count} findings are at least as severe as --fail-on allows"),
             ))
         }
