@@ -28,6 +28,8 @@ pub const TICK: Duration = Duration::from_millis(20);
 
 /// The part of the executor that its tasks use.
 pub struct Reactor {
+    /// There is one task, and its socket blocks: see [`Reactor::solo`].
+    solo: bool,
     epoll: OwnedFd,
     timer: OwnedFd,
     armed: Cell<Option<Instant>>,
@@ -38,6 +40,16 @@ pub struct Reactor {
 impl Reactor {
     /// A reactor without tasks.
     pub fn new() -> io::Result<Rc<Self>> {
+        Self::build(false)
+    }
+
+    /// A reactor for exactly one task, which may block in its socket for a [`TICK`]: the wait for a reply and its
+    /// reading are one system call instead of two.
+    pub fn solo() -> io::Result<Rc<Self>> {
+        Self::build(true)
+    }
+
+    fn build(solo: bool) -> io::Result<Rc<Self>> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let timer = rustix::time::timerfd_create(
             TimerfdClockId::Monotonic,
@@ -45,12 +57,18 @@ impl Reactor {
         )?;
         epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
         Ok(Rc::new(Self {
+            solo,
             epoll,
             timer,
             armed: Cell::new(None),
             timers: RefCell::default(),
             current: Cell::new(0),
         }))
+    }
+
+    /// Whether the task's socket blocks (for a [`TICK`] at most) instead of being registered.
+    pub fn is_solo(&self) -> bool {
+        self.solo
     }
 
     /// Wakes the calling task whenever `socket` gets readable. Closing the socket undoes it.
@@ -87,6 +105,9 @@ impl Reactor {
         for index in 0..tasks.len() {
             self.poll(&mut tasks, index, &mut left);
         }
+        if self.solo {
+            return self.run_solo(tasks, left, stop);
+        }
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as i64 };
         let mut events: Vec<epoll::Event> = Vec::with_capacity(256);
         while left > 0 && !stop() {
@@ -104,6 +125,24 @@ impl Reactor {
             while let Some(index) = self.due() {
                 self.poll(&mut tasks, index, &mut left);
             }
+        }
+        Ok(())
+    }
+
+    /// The one task has just blocked in its socket for nothing, or waits for a timer.
+    fn run_solo(
+        &self,
+        mut tasks: Vec<Option<Task<'_>>>,
+        mut left: usize,
+        mut stop: impl FnMut() -> bool,
+    ) -> io::Result<()> {
+        while left > 0 && !stop() {
+            let next = self.timers.borrow().peek().map(|&Reverse((when, _))| when);
+            if let Some(when) = next {
+                std::thread::sleep(when.saturating_duration_since(Instant::now()).min(TICK));
+                while self.due().is_some() {}
+            }
+            self.poll(&mut tasks, 0, &mut left);
         }
         Ok(())
     }
@@ -207,6 +246,31 @@ mod tests {
             asked > 2
         };
         reactor.run(vec![task], stop).unwrap();
+    }
+
+    #[test]
+    fn a_single_task_may_block_for_a_tick_and_sleep() {
+        let reactor = Reactor::solo().unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_read_timeout(Some(TICK)).unwrap();
+        let mut timeouts = 0;
+        let task: Task<'_> = Box::pin(async {
+            let start = Instant::now();
+            reactor.sleep_until(start + Duration::from_millis(3)).await;
+            assert!(start.elapsed() >= Duration::from_millis(3));
+            let mut byte = [0];
+            loop {
+                match (&ours).read(&mut byte) {
+                    Ok(_) => break,
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+                timeouts += 1;
+                theirs.write_all(b"x").unwrap();
+                pause().await;
+            }
+        });
+        reactor.run(vec![task], || false).unwrap();
+        assert_eq!(timeouts, 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use knobs::Flavour;
 use server::fixture::{Running, servers};
 use server::{ConnectOptions, Endpoint, Secret, SslMode};
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use tunesmith_load::wire::{Connection, Connector, Protocol, WireError};
 
 fn connect(options: &ConnectOptions) -> Result<Connection, WireError> {
@@ -34,13 +35,22 @@ struct Site {
 
 impl Site {
     /// A server of each flavour that listens on TCP too.
-    async fn each() -> Vec<Self> {
+    async fn each(settings: &[(&str, &str)]) -> Vec<Self> {
         let mut sites = Vec::new();
         for binary in servers() {
             let port = free_port();
             let text = port.to_string();
-            let settings =
-                [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", text.as_str())];
+            let mut settings: Vec<(&str, &str)> = settings.to_vec();
+            settings.extend([
+                ("skip_networking", "OFF"),
+                ("bind_address", "127.0.0.1"),
+                ("port", text.as_str()),
+            ]);
+            // MariaDB's server package has the plugin, its core package has not.
+            let plugins = std::env::var("TUNESMITH_MARIADB_PLUGIN_DIR").ok();
+            if let Some(plugins) = plugins.as_deref().filter(|_| binary.flavour == Flavour::MariaDb) {
+                settings.push(("plugin_dir", plugins));
+            }
             let running = Running::start(&binary, &settings).await;
             let tcp = ConnectOptions {
                 endpoint: Endpoint::Tcp { host: "127.0.0.1".into(), port },
@@ -62,7 +72,7 @@ impl Site {
 
 #[tokio::test]
 async fn passwords_of_every_plugin() {
-    for site in Site::each().await {
+    for site in Site::each(&[]).await {
         let mut root = site.root();
         let mut accounts = vec![];
         match site.flavour {
@@ -115,36 +125,94 @@ async fn passwords_of_every_plugin() {
     }
 }
 
+/// An authority of our own, and a certificate by it for 127.0.0.1.
+struct Certificates {
+    folder: tempfile::TempDir,
+}
+
+impl Certificates {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, pem: String| std::fs::write(folder.path().join(name), pem).unwrap();
+        for (authority, certificate) in [("ca.pem", "server-cert.pem"), ("other-ca.pem", "other-cert.pem")] {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+            params.distinguished_name.push(rcgen::DnType::CommonName, "An authority of a test");
+            let issuer =
+                rcgen::CertifiedIssuer::self_signed(params, rcgen::KeyPair::generate().unwrap()).unwrap();
+            write(authority, issuer.pem());
+            let key = rcgen::KeyPair::generate().unwrap();
+            let params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+            write(certificate, params.signed_by(&key, &issuer).unwrap().pem());
+            write(&format!("{certificate}.key"), key.serialize_pem());
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
 #[tokio::test]
 async fn tls_by_mode() {
-    for site in Site::each().await {
-        let with = |mode, ca| ConnectOptions { ssl_mode: mode, ssl_ca: ca, ..site.tcp.clone() };
-        assert_eq!(cipher(&with(SslMode::Disabled, None)).unwrap(), "");
-        let mut root = site.root();
-        let offers = {
-            let reply = root.query_blocking("SHOW GLOBAL VARIABLES LIKE 'ssl_cert'").unwrap();
-            let mut row = reply.row().unwrap();
-            row.text().unwrap();
-            row.text().unwrap().is_some_and(|v| !v.is_empty())
+    let certificates = Certificates::new();
+    let (ca, cert) = (certificates.path("ca.pem"), certificates.path("server-cert.pem"));
+    let key = certificates.path("server-cert.pem.key");
+    let settings = [("ssl_ca", utf8(&ca)), ("ssl_cert", utf8(&cert)), ("ssl_key", utf8(&key))];
+    for site in Site::each(&settings).await {
+        let with = |mode, ca: Option<&Path>| ConnectOptions {
+            ssl_mode: mode,
+            ssl_ca: ca.map(Path::to_owned),
+            ..site.tcp.clone()
         };
-        if !offers {
-            // MariaDB 10.11 makes no certificate of its own.
+        assert_eq!(cipher(&with(SslMode::Disabled, None)).unwrap(), "");
+        assert_ne!(cipher(&with(SslMode::Preferred, None)).unwrap(), "");
+        assert_ne!(cipher(&with(SslMode::Required, None)).unwrap(), "");
+        assert_ne!(cipher(&with(SslMode::VerifyCa, Some(&ca))).unwrap(), "");
+        assert_ne!(cipher(&with(SslMode::VerifyIdentity, Some(&ca))).unwrap(), "");
+        // The certificate names 127.0.0.1 and not localhost.
+        let mut localhost = with(SslMode::VerifyIdentity, Some(&ca));
+        let Endpoint::Tcp { host, .. } = &mut localhost.endpoint else { panic!("a TCP endpoint") };
+        "localhost".clone_into(host);
+        let error = cipher(&localhost).unwrap_err().to_string();
+        assert!(error.contains("TLS"), "{error}");
+        localhost.ssl_mode = SslMode::VerifyCa;
+        assert_ne!(cipher(&localhost).unwrap(), "");
+        // Another authority's certificate, and none at all.
+        let other = certificates.path("other-ca.pem");
+        assert!(cipher(&with(SslMode::VerifyCa, Some(&other))).is_err());
+        let error = cipher(&with(SslMode::VerifyCa, None)).unwrap_err().to_string();
+        assert!(error.contains("--ssl-ca"), "{error}");
+        // A password, an account that must use TLS, and the socket, where TLS has no purpose.
+        let mut root = site.root();
+        root.query_blocking("CREATE USER secured@'%' IDENTIFIED BY 's\\'ecr\u{e9}t' REQUIRE SSL").unwrap();
+        let user = site.user("secured");
+        assert_ne!(cipher(&ConnectOptions { ssl_mode: SslMode::Required, ..user.clone() }).unwrap(), "");
+        let refused = cipher(&ConnectOptions { ssl_mode: SslMode::Disabled, ..user }).unwrap_err();
+        assert_eq!(refused.code(), Some(1045), "{refused}");
+        assert_eq!(cipher(&site.running.server.connect_options()).unwrap(), "");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_certificate() {
+    // MariaDB 10.11 makes none of its own; MySQL makes one whose name fits no host.
+    for site in Site::each(&[]).await {
+        let with = |mode, ca| ConnectOptions { ssl_mode: mode, ssl_ca: ca, ..site.tcp.clone() };
+        if site.flavour == Flavour::MariaDb {
             assert_eq!(cipher(&with(SslMode::Preferred, None)).unwrap(), "");
             let error = cipher(&with(SslMode::Required, None)).unwrap_err().to_string();
             assert!(error.contains("offers no TLS"), "{error}");
-            continue;
+        } else {
+            let ca = Some(site.running.server.datadir().join("ca.pem"));
+            assert_ne!(cipher(&with(SslMode::VerifyCa, ca.clone())).unwrap(), "");
+            let error = cipher(&with(SslMode::VerifyIdentity, ca)).unwrap_err().to_string();
+            assert!(error.contains("TLS"), "{error}");
         }
-        assert_ne!(cipher(&with(SslMode::Preferred, None)).unwrap(), "");
-        assert_ne!(cipher(&with(SslMode::Required, None)).unwrap(), "");
-        let ca = Some(site.running.server.datadir().join("ca.pem"));
-        assert_ne!(cipher(&with(SslMode::VerifyCa, ca.clone())).unwrap(), "");
-        // The generated certificate names no host.
-        let error = cipher(&with(SslMode::VerifyIdentity, ca)).unwrap_err().to_string();
-        assert!(error.contains("TLS"), "{error}");
-        let error = cipher(&with(SslMode::VerifyCa, None)).unwrap_err().to_string();
-        assert!(error.contains("--ssl-ca"), "{error}");
-        // Another authority's certificate.
-        let other = site.running.server.datadir().join("server-cert.pem");
-        assert!(cipher(&with(SslMode::VerifyCa, Some(other))).is_err());
     }
 }

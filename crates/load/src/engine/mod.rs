@@ -21,5 +21,7 @@ pub use run::RunError;
 pub use schedule::Arrivals;
 pub use workload::{Ending, Next, Script, Tally, Workload};
 
+#[cfg(test)]
+pub(crate) use result::sample_result;
 pub(crate) use result::{About, result};
 pub(crate) use run::run;

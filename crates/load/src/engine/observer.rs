@@ -31,6 +31,7 @@ impl LiveCounters {
 
 /// One second of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SecondStats {
     /// Seconds since the start of the run, at the end of this slice.
     pub second: u32,
@@ -50,12 +51,22 @@ pub struct SecondStats {
     pub statements: [u64; 3],
     /// Mean service latency in microseconds.
     pub mean_us: f64,
+    /// Smallest service latency in microseconds.
+    pub min_us: u64,
+    /// 25th percentile in microseconds.
+    pub p25_us: u64,
     /// Median service latency in microseconds.
     pub p50_us: u64,
+    /// 75th percentile in microseconds.
+    pub p75_us: u64,
+    /// 90th percentile in microseconds.
+    pub p90_us: u64,
     /// 95th percentile in microseconds.
     pub p95_us: u64,
     /// 99th percentile in microseconds.
     pub p99_us: u64,
+    /// Largest service latency in microseconds.
+    pub max_us: u64,
     /// Open loop: transactions that are due but not begun.
     pub backlog: u64,
     /// Transactions on their way.

@@ -86,7 +86,7 @@ pub struct Recorder<T> {
     /// Statements of transactions that ended in the window.
     pub statements: [u64; 3],
     pub schedule_error: Histogram<u64>,
-    /// Failed transactions by error number (0: the connection).
+    /// Failed transactions by error number (2013: the connection was lost).
     pub errors: BTreeMap<u16, u64>,
     pub retries: BTreeMap<u16, u64>,
     pub reconnects: u64,
@@ -299,9 +299,15 @@ impl SecondParts {
         self.stats.in_flight = in_flight;
         if n > 0 {
             self.stats.mean_us = self.sum_us / n as f64;
-            self.stats.p50_us = self.latency.value_at_quantile(0.50);
-            self.stats.p95_us = self.latency.value_at_quantile(0.95);
-            self.stats.p99_us = self.latency.value_at_quantile(0.99);
+            let at = |q| self.latency.value_at_quantile(q);
+            self.stats.min_us = self.latency.min();
+            self.stats.p25_us = at(0.25);
+            self.stats.p50_us = at(0.50);
+            self.stats.p75_us = at(0.75);
+            self.stats.p90_us = at(0.90);
+            self.stats.p95_us = at(0.95);
+            self.stats.p99_us = at(0.99);
+            self.stats.max_us = self.latency.max();
         }
         self.stats
     }

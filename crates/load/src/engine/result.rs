@@ -61,7 +61,7 @@ pub struct RunResult {
     pub books: BooksJson,
     /// By transaction type.
     pub by_type: BTreeMap<String, TypeResult>,
-    /// Failed transactions by error number; 0 is a lost connection.
+    /// Failed transactions by error number; 2013 is a lost connection, as in the `mysql` client.
     pub errors: BTreeMap<u16, u64>,
     /// Retries by error number.
     pub retries: BTreeMap<u16, u64>,
@@ -404,6 +404,51 @@ fn warnings(client: &Client, books: &Books, unanswered: u64, backlog: Option<Bac
         warnings.push(format!("overload: {} transactions were due and not begun at the end", backlog.end));
     }
     warnings
+}
+
+/// Two read-write events in ten seconds, for tests of what is made from a result.
+#[cfg(test)]
+pub(crate) fn sample_result() -> RunResult {
+    use super::record::Ended;
+    use super::workload::Ending;
+    let from = std::time::Instant::now();
+    let mut recorder = Recorder::<()>::new(1, false);
+    recorder.set_window(from, from + Duration::from_secs(10));
+    for (at, us) in [(1, 1700), (2, 5680)] {
+        let (begun, service) = (from + Duration::from_secs(at), Duration::from_micros(us));
+        let event = Ended {
+            kind: 0,
+            begun,
+            ended: begun + service,
+            service,
+            intended: service,
+            ending: Some(Ending::Committed),
+            cut: false,
+        };
+        recorder.ended(&event, [14, 5, 2], |()| {});
+    }
+    let measured = Measured {
+        recorder,
+        seconds: Vec::new(),
+        window: Duration::from_secs(10),
+        cpu: Duration::from_micros(420),
+        threads: 1,
+        stopped: None,
+        unanswered: vec![0],
+        backlog_at_end: 0,
+        terminals: vec![(2, 0.00738)],
+    };
+    let about = About {
+        workload: "sysbench:legacy".into(),
+        server_version: "10.11.19-MariaDB".into(),
+        terminals: 1,
+        seed: 1,
+        protocol: Protocol::Prepared,
+        arrivals: Arrivals::Closed,
+        warmup: Duration::ZERO,
+        kinds: &["event"],
+    };
+    result(about, &measured)
 }
 
 #[cfg(test)]

@@ -133,7 +133,12 @@ impl<W: Workload> Shared<W> {
 
     /// Whether no further transaction begins.
     pub fn over(&self) -> bool {
-        Instant::now() >= self.stop_at()
+        self.over_at(Instant::now())
+    }
+
+    /// The same for a moment that the caller knows.
+    pub fn over_at(&self, now: Instant) -> bool {
+        self.since_base(now) >= self.stop_at.load(Relaxed)
     }
 
     /// Takes one of the run's events; false when there are none left.
@@ -170,7 +175,13 @@ impl<W: Workload> Shared<W> {
 
     /// Called by the worker between two rounds of events.
     fn look(&self, worker: usize) -> bool {
-        let now = self.since_base(Instant::now());
+        self.sample_cpu(worker, Instant::now());
+        self.kill.load(Acquire)
+    }
+
+    /// Notes the worker's CPU time when it first passes an edge of the window. On the worker's own thread.
+    pub fn sample_cpu(&self, worker: usize, now: Instant) {
+        let now = self.since_base(now);
         let sample = |edge: &AtomicU64, cell: &AtomicU64| {
             if now >= edge.load(Relaxed) && cell.load(Relaxed) == 0 {
                 cell.store(thread_cpu(), Relaxed);
@@ -178,7 +189,6 @@ impl<W: Workload> Shared<W> {
         };
         sample(&self.window.0, &self.cpu[worker].opened);
         sample(&self.window.1, &self.cpu[worker].closed);
-        self.kill.load(Acquire)
     }
 }
 
@@ -258,7 +268,11 @@ where
 
 /// A worker thread: the terminals whose number leaves remainder `worker`.
 fn work<W: Workload>(shared: &Arc<Shared<W>>, worker: usize, threads: usize) {
-    let result = Reactor::new().and_then(|reactor| {
+    let terminals = (worker..shared.options.terminals).step_by(threads).len();
+    // In the open loop the reactor's timer is the more precise one.
+    let solo = terminals == 1 && !shared.options.arrivals.is_open();
+    let reactor = if solo { Reactor::solo() } else { Reactor::new() };
+    let result = reactor.and_then(|reactor| {
         let tasks = (worker..shared.options.terminals).step_by(threads).map(|index| {
             let terminal =
                 Terminal { shared: Arc::clone(shared), reactor: Rc::clone(&reactor), worker, index };

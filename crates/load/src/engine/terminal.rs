@@ -87,13 +87,22 @@ impl<W: Workload> Terminal<W> {
             Random::stream(shared.options.seed, SCHEDULE_STREAM + self.index as u64),
         );
         let mut backoff = Random::stream(shared.options.seed, BACKOFF_STREAM + self.index as u64);
-        while !shared.over() {
+        // The clock is read twice for each transaction of the closed loop: at its begin and at its end.
+        let mut now = Instant::now();
+        while !shared.over_at(now) {
             let next = script.draw();
             if !next.keying.is_zero() {
                 self.sleep(Instant::now() + next.keying).await;
             }
-            let Some(due) = self.wait_until_due(schedule.as_mut()).await else { break };
-            if shared.over() || !shared.take_event() {
+            let due = match schedule.as_mut() {
+                Some(schedule) => match self.wait_until_due(schedule).await {
+                    Some(due) => Some(due),
+                    None => break,
+                },
+                None => None,
+            };
+            let waited = due.is_some() || !next.keying.is_zero();
+            if (waited && shared.over()) || !shared.take_event() {
                 break;
             }
             let mut session = match connection.take() {
@@ -107,8 +116,10 @@ impl<W: Workload> Terminal<W> {
             if keep {
                 connection = Some(session);
             }
+            now = ended;
             if !next.think.is_zero() {
                 self.sleep(ended + next.think).await;
+                now = Instant::now();
             }
         }
     }
@@ -165,9 +176,8 @@ impl<W: Workload> Terminal<W> {
     }
 
     /// The intended begin of the next transaction, once it has come. `None` if it lies behind the end.
-    async fn wait_until_due(&self, schedule: Option<&mut Schedule>) -> Option<Instant> {
+    async fn wait_until_due(&self, schedule: &mut Schedule) -> Option<Instant> {
         let now = Instant::now();
-        let Some(schedule) = schedule else { return Some(now) };
         let due = schedule.due();
         self.shared.gauges[self.index].due(self.shared.since_base(due));
         if due >= self.shared.stop_at() {
@@ -186,11 +196,12 @@ impl<W: Workload> Terminal<W> {
         Some(due)
     }
 
-    /// Executes one transaction to its end. Returns whether the connection can be kept, and the end.
+    /// Executes one transaction to its end; it is `due` at its begin in the closed loop. Returns whether the connection
+    /// can be kept, and the end.
     async fn transaction(
         &self,
         kind: usize,
-        due: Instant,
+        due: Option<Instant>,
         script: &mut W::Script,
         session: &mut Counting<Connection>,
     ) -> (bool, Instant) {
@@ -204,7 +215,7 @@ impl<W: Workload> Terminal<W> {
                 Ok(ending) => break (Fate::Ended(ending), true),
                 Err(error) => error,
             };
-            let code = error.code().unwrap_or(0);
+            let code = error.number();
             match shared.options.errors.judge(&error) {
                 Verdict::Retry | Verdict::Fail if self.roll_back(session).await.is_err() => {
                     break (Fate::Failed(code), false);
@@ -240,7 +251,7 @@ impl<W: Workload> Terminal<W> {
             begun,
             ended,
             service: ended - begun,
-            intended: ended - due,
+            intended: ended - due.unwrap_or(begun),
             ending,
             cut: matches!(fate, Fate::Cut),
         };
@@ -257,6 +268,7 @@ impl<W: Workload> Terminal<W> {
         let measured = recorder.measured(ended);
         drop(recorder);
         gauge.end(measured.then_some(ended - begun));
+        shared.sample_cpu(self.worker, ended);
         (keep, ended)
     }
 

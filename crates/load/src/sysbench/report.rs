@@ -93,15 +93,15 @@ pub fn legacy_report(run: &RunResult) -> String {
     read/write requests:                 {:<6} ({:.2} per sec.)
     other operations:                    {:<6} ({:.2} per sec.)
 
-General statistics:
+Test execution summary:
     total time:                          {:.4}s
     total number of events:              {}
     total time taken by event execution: {busy:.4}
-    response time:
-         min:                              {:>10.2}ms
-         avg:                              {:>10.2}ms
-         max:                              {:>10.2}ms
-         approx.  95 percentile:           {:>10.2}ms
+    per-request statistics:
+         min:                            {:>10.2}ms
+         avg:                            {:>10.2}ms
+         max:                            {:>10.2}ms
+         approx.  95 percentile:         {:>10.2}ms
 
 Threads fairness:
     events (avg/stddev):           {:.4}/{:.2}
@@ -176,6 +176,71 @@ fn percentile_of(run: &RunResult, percentile: f64) -> (&'static str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::sample_result;
+
+    #[test]
+    fn the_final_report_is_1_0_s() {
+        let expected = "SQL statistics:
+    queries performed:
+        read:                            28
+        write:                           10
+        other:                           4
+        total:                           42
+    transactions:                        2      (0.20 per sec.)
+    queries:                             42     (4.20 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+General statistics:
+    total time:                          10.0000s
+    total number of events:              2
+
+Latency (ms):
+         min:                                    1.70
+         avg:                                    3.69
+         max:                                    5.68
+         99th percentile:                        5.68
+         sum:                                    7.38
+
+Threads fairness:
+    events (avg/stddev):           2.0000/0.00
+    execution time (avg/stddev):   0.0074/0.00
+
+";
+        assert_eq!(final_report(&sample_result(), 99.0), expected);
+    }
+
+    /// As the released 0.4.12 prints it: its head version of 2016 said "General statistics" and "response time".
+    #[test]
+    fn the_legacy_report_is_0_4_12_s() {
+        let expected = "OLTP test statistics:
+    queries performed:
+        read:                            28
+        write:                           10
+        other:                           4
+        total:                           42
+    transactions:                        2      (0.20 per sec.)
+    deadlocks:                           0      (0.00 per sec.)
+    read/write requests:                 38     (3.80 per sec.)
+    other operations:                    4      (0.40 per sec.)
+
+Test execution summary:
+    total time:                          10.0000s
+    total number of events:              2
+    total time taken by event execution: 0.0074
+    per-request statistics:
+         min:                                  1.70ms
+         avg:                                  3.69ms
+         max:                                  5.68ms
+         approx.  95 percentile:               5.68ms
+
+Threads fairness:
+    events (avg/stddev):           2.0000/0.00
+    execution time (avg/stddev):   0.0074/0.00
+
+";
+        assert_eq!(legacy_report(&sample_result()), expected);
+    }
 
     #[test]
     fn a_second_is_shown_as_sysbench_shows_it() {

@@ -37,6 +37,18 @@ impl WireError {
             _ => None,
         }
     }
+
+    /// The number under which the error is booked: the server's, or what the `mysql` client calls the same thing
+    /// (`CR_SERVER_LOST`, `CR_SSL_CONNECTION_ERROR`, `CR_MALFORMED_PACKET`, `CR_AUTH_PLUGIN_ERR`).
+    pub fn number(&self) -> u16 {
+        match self {
+            Self::Server { code, .. } => *code,
+            Self::Lost(_) => 2013,
+            Self::Tls(_) => 2026,
+            Self::Unexpected(_) => 2027,
+            Self::Login(_) => 2061,
+        }
+    }
 }
 
 impl From<io::Error> for WireError {

@@ -126,7 +126,8 @@ pub async fn login(
         channel.transport.encrypt(tls.session(options)?).await?;
     }
     let password = options.password.as_ref().map(|p| p.expose()).unwrap_or_default();
-    let answer = scramble(&hello.plugin, password, &hello.nonce, channel)?.unwrap_or_default();
+    let private = channel.transport.is_private();
+    let answer = scramble(&hello.plugin, password, &hello.nonce, private)?.unwrap_or_default();
     let out = channel.start(false);
     write_fixed(capabilities, extended, out);
     out.extend_from_slice(options.user.as_bytes());
@@ -171,13 +172,8 @@ fn write_fixed(capabilities: u32, extended: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&extended.to_le_bytes());
 }
 
-/// The plugin's first answer; `None` for a plugin that we do not know.
-fn scramble(
-    plugin: &str,
-    password: &str,
-    nonce: &[u8],
-    channel: &Channel,
-) -> Result<Option<Vec<u8>>, WireError> {
+/// The plugin's first answer; `None` for a plugin that we do not know. `private`: nobody else can read it on its way.
+fn scramble(plugin: &str, password: &str, nonce: &[u8], private: bool) -> Result<Option<Vec<u8>>, WireError> {
     let password_bytes = password.as_bytes();
     Ok(match plugin {
         "mysql_native_password" => {
@@ -187,7 +183,7 @@ fn scramble(
             Some(scramble_sha256(nonce, password_bytes).map(Vec::from).unwrap_or_default())
         }
         "client_ed25519" => Some(create_response_for_ed25519(password_bytes, nonce).to_vec()),
-        "mysql_clear_password" if channel.transport.is_private() => Some([password_bytes, &[0]].concat()),
+        "mysql_clear_password" if private => Some([password_bytes, &[0]].concat()),
         "mysql_clear_password" => {
             return Err(WireError::Login("the server asks for the password in the clear; use TLS".into()));
         }
@@ -213,7 +209,8 @@ async fn authenticate(
                 if plugin != "client_ed25519" || nonce.len() > 32 {
                     nonce.truncate(if plugin == "client_ed25519" { 32 } else { 20 });
                 }
-                let answer = scramble(&plugin, password, &nonce, channel)?.ok_or_else(|| {
+                let private = channel.transport.is_private();
+                let answer = scramble(&plugin, password, &nonce, private)?.ok_or_else(|| {
                     WireError::Login(format!("the account uses the plugin {plugin}, which is not supported"))
                 })?;
                 channel.start(false).extend_from_slice(&answer);
@@ -255,4 +252,33 @@ async fn full_authentication(channel: &mut Channel, password: &str, nonce: &[u8]
 /// Skips a length-encoded string; for callers that only need what follows.
 pub fn skip_string(bytes: &mut &[u8]) -> Result<(), WireError> {
     lenenc_bytes(bytes).map(drop).ok_or(WireError::Unexpected("a packet is cut short"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ring::signature::{ED25519, UnparsedPublicKey};
+
+    #[test]
+    fn an_ed25519_answer_is_a_signature_that_the_account_s_public_key_verifies() {
+        // Base64 of the public key that MariaDB's documentation of the plugin gives for the password `secret`:
+        // ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY
+        let key = [
+            0x64, 0x88, 0x14, 0x44, 0x45, 0x20, 0xe4, 0xf5, 0x60, 0x43, 0xa2, 0xec, 0x92, 0x15, 0xe6, 0x3b,
+            0xe7, 0x99, 0x2d, 0x2d, 0x27, 0x0b, 0xc6, 0xde, 0xe8, 0x73, 0xe3, 0x61, 0x64, 0x78, 0x60, 0x96,
+        ];
+        let nonce: Vec<u8> = (0..32).collect();
+        let answer = |password| scramble("client_ed25519", password, &nonce, false).unwrap().unwrap();
+        let verifies =
+            |signature: &[u8]| UnparsedPublicKey::new(&ED25519, key).verify(&nonce, signature).is_ok();
+        assert!(verifies(&answer("secret")));
+        assert!(!verifies(&answer("Secret")));
+    }
+
+    #[test]
+    fn a_password_in_the_clear_is_for_private_ways_only() {
+        assert_eq!(scramble("mysql_clear_password", "x", &[], true).unwrap().unwrap(), b"x\0");
+        assert!(scramble("mysql_clear_password", "x", &[], false).is_err());
+        assert!(scramble("auth_gssapi_client", "x", &[], true).unwrap().is_none());
+    }
 }

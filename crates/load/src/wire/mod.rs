@@ -17,3 +17,5 @@ pub use reply::{Reply, Row, Rows};
 pub use value::Value;
 
 pub(crate) use value::write_decimal;
+#[cfg(test)]
+pub(crate) use {reply::Format, value::write_query};

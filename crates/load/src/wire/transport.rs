@@ -1,7 +1,7 @@
 //! The socket: unix or TCP, in the clear or under TLS, blocking or driven by the reactor.
 
 use super::error::WireError;
-use crate::reactor::{Reactor, pause};
+use crate::reactor::{Reactor, TICK, pause};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustls::ClientConnection;
 use server::{ConnectOptions, Endpoint};
@@ -37,6 +37,23 @@ impl Address {
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+}
+
+impl Socket {
+    fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(s) => s.set_nonblocking(true),
+            Self::Tcp(s) => s.set_nonblocking(true),
+        }
+    }
+
+    /// Reads and writes fail with `WouldBlock` after this time.
+    fn block_for(&self, time: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(s) => s.set_read_timeout(Some(time)).and_then(|()| s.set_write_timeout(Some(time))),
+            Self::Tcp(s) => s.set_read_timeout(Some(time)).and_then(|()| s.set_write_timeout(Some(time))),
+        }
+    }
 }
 
 impl AsFd for Socket {
@@ -104,11 +121,12 @@ impl Transport {
             }
         };
         if let Some(reactor) = &reactor {
-            match &socket {
-                Socket::Unix(s) => s.set_nonblocking(true)?,
-                Socket::Tcp(s) => s.set_nonblocking(true)?,
+            if reactor.is_solo() {
+                socket.block_for(TICK)?;
+            } else {
+                socket.set_nonblocking()?;
+                reactor.register(&socket)?;
             }
-            reactor.register(&socket)?;
         }
         Ok(Self { socket, tls: None, reactor, drained: false })
     }
@@ -162,7 +180,7 @@ impl Transport {
         if self.tls.is_some() {
             return self.read_tls(buffer).await;
         }
-        if self.drained && self.reactor.is_some() {
+        if self.drained && self.reactor.as_ref().is_some_and(|r| !r.is_solo()) {
             pause().await;
         }
         loop {
@@ -257,10 +275,14 @@ impl Transport {
 }
 
 async fn wait_writable(reactor: Option<&Reactor>, socket: &Socket) -> Result<(), WireError> {
-    if let Some(reactor) = reactor {
-        reactor.watch_writable(socket, true)?;
-        pause().await;
-        reactor.watch_writable(socket, false)?;
+    match reactor {
+        Some(reactor) if reactor.is_solo() => pause().await,
+        Some(reactor) => {
+            reactor.watch_writable(socket, true)?;
+            pause().await;
+            reactor.watch_writable(socket, false)?;
+        }
+        None => {}
     }
     Ok(())
 }

@@ -166,11 +166,8 @@ pub fn verdict(watch: &Watch, run: &RunResult) -> Result<(), Failure> {
         let text = format!("{} transaction(s) got no answer: the server hangs", run.totals.unanswered);
         return Err(Failure::new(Kind::Invalid, text));
     }
-    if run.tpcc.as_ref().is_some_and(|t| !t.server_check.ok) {
-        return Err(Failure::new(
-            Kind::Invalid,
-            "the server's count of New-Orders differs from the client's",
-        ));
+    if let Some(check) = run.tpcc.as_ref().map(|t| t.server_check).filter(|c| !c.ok) {
+        return Err(Failure::new(Kind::Invalid, check.complaint()));
     }
     if run.transactions == 0 {
         return Err(Failure::new(Kind::Invalid, "no transaction ended in the measured window"));

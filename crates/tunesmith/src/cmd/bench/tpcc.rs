@@ -307,11 +307,13 @@ fn show(globals: &Globals, run: &RunResult) -> Result<(), Failure> {
         b.ok, b.rolled_back, b.retried, b.failed, b.cut
     );
     if let Some(check) = run.tpcc.as_ref().map(|t| t.server_check) {
-        let agrees = if check.ok { "agrees" } else { "DIFFERS" };
-        println!(
-            "server: d_next_o_id grew by {}, {agrees} with the client's books",
-            check.d_next_o_id_change
-        );
+        match check.d_next_o_id_change {
+            Some(n) => println!(
+                "server: d_next_o_id grew by {n}, {} with the client's books",
+                if check.ok { "agrees" } else { "DIFFERS" }
+            ),
+            None => println!("server: d_next_o_id could not be read"),
+        }
     }
     if let Some(audit) = &run.audit {
         let broken: Vec<&str> = audit.rows.iter().filter(|r| !r.ok).map(|r| r.name.as_str()).collect();

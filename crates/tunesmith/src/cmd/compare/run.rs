@@ -258,10 +258,13 @@ fn judge(result: &RunResult, reset_seconds: f64) -> Run {
         && !tpcc.server_check.ok
     {
         let check = &tpcc.server_check;
-        let text = format!(
-            "the server counts {} new orders and the client {}, {} of them uncertain",
-            check.d_next_o_id_change, check.committed_new_orders, check.uncertain
-        );
+        let text = match check.d_next_o_id_change {
+            Some(counted) => format!(
+                "the server counts {counted} new orders and the client {}, {} of them uncertain",
+                check.committed_new_orders, check.uncertain
+            ),
+            None => check.complaint().to_owned(),
+        };
         return Run::failed(text, reset_seconds);
     }
     let throughput = &result.throughput;
