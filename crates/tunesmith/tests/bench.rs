@@ -98,7 +98,7 @@ fn reports_comparison_and_a_server_that_hangs() {
             &[
                 "--legacy",
                 "--oltp-table-size=1000",
-                "--num-threads=2",
+                "--num-threads=1",
                 "--max-requests=50",
                 "--oltp-test-mode=complex",
             ],

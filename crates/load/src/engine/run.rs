@@ -272,6 +272,12 @@ fn work<W: Workload>(shared: &Arc<Shared<W>>, worker: usize, threads: usize) {
     // In the open loop the reactor's timer is the more precise one.
     let solo = terminals == 1 && !shared.options.arrivals.is_open();
     let reactor = if solo { Reactor::solo() } else { Reactor::new() };
+    if !solo && !shared.options.arrivals.is_open() {
+        // While the server has work on every processor, replies are collected instead of each interrupting it: fewer
+        // switches, a quarter to a half less CPU for each statement. In the closed loop the mean latency follows from the
+        // throughput, so nothing is hidden by it. Where a processor is free it changes nothing. If it is refused, so be it.
+        let _ = server::never_preempt();
+    }
     let result = reactor.and_then(|reactor| {
         let tasks = (worker..shared.options.terminals).step_by(threads).map(|index| {
             let terminal =
