@@ -279,6 +279,8 @@ fn set_up(connection: &mut Connection) -> Result<(), WireError> {
     for sql in [
         "SET SESSION foreign_key_checks = 0, unique_checks = 0",
         "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
+        // The server may still be rolling back what a broken load had sent: wait for it, however long it takes.
+        "SET SESSION innodb_lock_wait_timeout = 3600",
     ] {
         connection.query_blocking(sql)?;
     }
