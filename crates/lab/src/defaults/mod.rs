@@ -69,6 +69,8 @@ type Row = (&'static str, &'static str, Follows);
 
 const POOL: Row = ("innodb_buffer_pool_size", "{DBInstanceClassMemory*3/4}", Follows::Size);
 const CONNECTIONS: Row = ("max_connections", "{DBInstanceClassMemory/12582880}", Follows::Size);
+/// Left to the engine, which takes one fixed size (MySQL 8.0); a sixteenth of a machine has a sixteenth of it.
+const TEMPORARY: Row = ("temptable_max_ram", "1073741824", Follows::Size);
 const BUFFERS: [Row; 3] = [
     ("read_buffer_size", "262144", Follows::Nothing),
     ("read_rnd_buffer_size", "524288", Follows::Nothing),
@@ -94,6 +96,7 @@ fn rows(family: Family) -> Vec<Row> {
                 one_purger,
                 slow[0],
                 slow[1],
+                TEMPORARY,
             ]
         }
         Family::Mysql80 => {
@@ -105,6 +108,7 @@ fn rows(family: Family) -> Vec<Row> {
                 one_purger,
                 slow[0],
                 slow[1],
+                TEMPORARY,
             ]
         }
         Family::Mysql84 => {
@@ -128,7 +132,7 @@ fn rows(family: Family) -> Vec<Row> {
 }
 
 /// The rules of `innodb_dedicated_server` on RDS for MySQL 8.4: buffer pool and redo log.
-fn dedicated(instance: &Instance) -> [(&'static str, i128); 2] {
+fn dedicated(instance: &Instance) -> [(&'static str, i128); 3] {
     let memory = i128::from(instance.memory);
     let pool = match memory {
         small if small < GIB => 128 * MIB,
@@ -137,7 +141,9 @@ fn dedicated(instance: &Instance) -> [(&'static str, i128); 2] {
     };
     // Half the processors in GiB, at most 16; never without a log.
     let redo = (i128::from(instance.vcpu) * GIB / 2).clamp(GIB / 2, 16 * GIB);
-    [("innodb_buffer_pool_size", pool), ("redo", redo)]
+    // Not a rule of RDS but the engine's own, which would look at the memory of the computer that emulates.
+    let temporary = (memory * 3 / 100).clamp(GIB, 4 * GIB);
+    [("innodb_buffer_pool_size", pool), ("redo", redo), (TEMPORARY.0, temporary)]
 }
 
 /// Settings of a server that runs as the provider would run it on `instance`, emulated at 1/`scale`: those of `family`, in the words of the
@@ -165,7 +171,15 @@ pub fn settings(
         Follows::Rate => (name, (value / scale).max(100)),
         Follows::Nothing => (name, value),
     });
-    Ok(scaled.map(|(name, value)| in_words_of(server, name, value)).collect())
+    let (flavour, version) = server;
+    let has_temptable = flavour != Flavour::MariaDb && version.major >= 8;
+    let known = scaled.filter(|(name, _)| has_temptable || *name != TEMPORARY.0);
+    let mut settings: Vec<_> = known.map(|(name, value)| in_words_of(server, name, value)).collect();
+    // RDS assigns no GTIDs unless asked; newer servers do by default, and store them in transactions of their own.
+    if flavour != Flavour::MariaDb && (version.major, version.minor) >= (5, 7) {
+        settings.push(("gtid_mode".to_owned(), "OFF".to_owned()));
+    }
+    Ok(settings)
 }
 
 /// The redo log has one size or several files, and a least size, by server.
@@ -219,6 +233,10 @@ mod tests {
             "a connection takes as much memory as in full size"
         );
         assert_eq!(value(&settings, "innodb_log_file_size"), None);
+        assert_eq!(value(&settings, "temptable_max_ram"), Some(64 << 20), "memory, like the pool");
+        assert!(settings.contains(&("gtid_mode".into(), "OFF".into())));
+        let old = of(Family::Mysql57, 64, 16, 16, Flavour::MariaDb, "10.11.9");
+        assert_eq!(value(&old, "temptable_max_ram"), None, "MariaDB has no such variable");
     }
 
     #[test]

@@ -129,6 +129,17 @@ impl Groups {
         }
     }
 
+    /// Processes that the memory limit has killed: `oom_kill` in `memory.oom_control` (version 1) or `memory.events` (version 2).
+    pub(super) fn oom_kills(&self) -> u64 {
+        let count = |group: &PathBuf| {
+            ["memory.oom_control", "memory.events"].iter().find_map(|file| {
+                let text = fs::read_to_string(group.join(file)).ok()?;
+                text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())
+            })
+        };
+        self.made.iter().filter_map(count).sum()
+    }
+
     /// The groups that a server has to join.
     pub(super) fn to_join(&self) -> &[PathBuf] {
         &self.made
@@ -231,6 +242,11 @@ mod tests {
         assert_eq!(groups.throttled().unwrap(), Some(Hierarchy::V1(root.join("blkio"))));
         assert_eq!(groups.to_join(), [root.join("cpu/g"), root.join("memory/g")]);
 
+        assert_eq!(groups.oom_kills(), 0);
+        let control = "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n";
+        fs::write(root.join("memory/g/memory.oom_control"), control).unwrap();
+        assert_eq!(groups.oom_kills(), 2, "what the memory limit killed is counted");
+
         let v2 = root.join("unified");
         fs::create_dir(&v2).unwrap();
         let one = Some(Hierarchy::V2(v2.clone()));
@@ -243,6 +259,8 @@ mod tests {
         assert_eq!(written(&v2.join("g/cpu.max")), "200000 100000");
         assert_eq!(written(&v2.join("g/memory.max")), "1073741824");
         assert_eq!(groups.to_join(), [v2.join("g")]);
+        fs::write(v2.join("g/memory.events"), "low 0\noom 1\noom_kill 1\noom_group_kill 0\n").unwrap();
+        assert_eq!(groups.oom_kills(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! All names follow from the folder's, so that whoever finds a folder without an owner can take the whole machine apart: its processes, its
 //! mount, its loop device, its groups, at last the folder.
 
-use super::cgroup::{Controllers, Groups, remove_named};
+use super::cgroup::{Controllers, Groups, Hierarchy, remove_named};
 use super::disk::{self, Disk, Throttle};
 use super::error::EmulateError;
 use super::spec::MachineSpec;
@@ -29,6 +29,46 @@ pub struct Lacking {
 impl fmt::Display for Lacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not emulated: {}", self.what, self.why)
+    }
+}
+
+/// A part of a machine, and whether it can be emulated on this computer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ability {
+    /// `the processor quota`, `the memory limit`, `the disk`: as in [`Lacking`].
+    pub what: &'static str,
+    /// How it is done here, or why it can't be, with what to do about it.
+    pub how: Result<String, String>,
+}
+
+/// What of a machine can be emulated on this computer; changes nothing.
+pub fn abilities() -> Vec<Ability> {
+    let controllers = Controllers::of_this_machine();
+    let root = rustix::process::geteuid().is_root();
+    let by = |what, hierarchy: &Option<Hierarchy>, controller| {
+        let how = match (missing(root, hierarchy.is_some(), controller), hierarchy) {
+            (Some(why), _) => Err(why),
+            (None, Some(Hierarchy::V1(at))) => Ok(format!("control groups, version 1, in {}", at.display())),
+            (None, Some(Hierarchy::V2(at))) => Ok(format!("control groups, version 2, in {}", at.display())),
+            (None, None) => Err(String::new()),
+        };
+        Ability { what, how }
+    };
+    let disk = by("the disk", &controllers.io, "disks");
+    let how =
+        disk.how.and_then(|how| loop_tools().map(|()| format!("a loop device with XFS, throttled by {how}")));
+    vec![
+        by("the processor quota", &controllers.cpu, "processors"),
+        by("the memory limit", &controllers.memory, "memory"),
+        Ability { what: "the disk", how },
+    ]
+}
+
+fn missing(root: bool, there: bool, controller: &str) -> Option<String> {
+    match (root, there) {
+        (false, _) => Some("it needs root; run with sudo".to_owned()),
+        (true, false) => Some(format!("the kernel offers no control group for {controller} here")),
+        (true, true) => None,
     }
 }
 
@@ -89,11 +129,7 @@ impl Emulated {
 
     fn emulate(&mut self, controllers: &Controllers, bytes: u64) -> Result<(), EmulateError> {
         let root = rustix::process::geteuid().is_root();
-        let missing = |there: bool, controller: &str| match (root, there) {
-            (false, _) => Some("it needs root; run with sudo".to_owned()),
-            (true, false) => Some(format!("the kernel offers no control group for {controller} here")),
-            (true, true) => None,
-        };
+        let missing = |there: bool, controller: &str| missing(root, there, controller);
         let mut lack = |what, why: Option<String>| match why {
             Some(why) => {
                 self.lacking.push(Lacking { what, why });
@@ -116,12 +152,7 @@ impl Emulated {
             self.groups.limit_memory(memory)?;
         }
         let limited = self.spec.iops.is_some() || self.spec.bytes_s.is_some();
-        let tools = if Path::new("/dev/loop-control").exists() {
-            disk_tools()
-        } else {
-            Err("there are no loop devices; modprobe loop".into())
-        };
-        if limited && lack("the disk", missing(controllers.io.is_some(), "disks").or(tools.err())) {
+        if limited && lack("the disk", missing(controllers.io.is_some(), "disks").or(loop_tools().err())) {
             let disk = Disk::make(&self.folder, bytes)?;
             if !disk.direct {
                 let why = "the file system under it allows no direct access, so the page cache of this computer helps; put the cache on another \
@@ -158,6 +189,11 @@ impl Emulated {
     /// The limit on its disk.
     pub fn throttle(&self) -> Option<&Throttle> {
         self.throttle.as_ref()
+    }
+
+    /// How many processes its memory limit has killed so far.
+    pub fn oom_kills(&self) -> u64 {
+        self.groups.oom_kills()
     }
 
     /// What of it is not emulated, and why.
@@ -245,6 +281,15 @@ fn lock(path: &Path, how: FlockOperation) -> Result<File, EmulateError> {
         .map_err(EmulateError::at("open", path))?;
     flock(&file, how).map_err(|e| EmulateError::new(format!("lock {}", path.display()), e.into()))?;
     Ok(file)
+}
+
+fn loop_tools() -> Result<(), String> {
+    if !Path::new("/dev/loop-control").exists() {
+        return Err(
+            "there are no loop devices; modprobe loop, or start the container with --privileged".into()
+        );
+    }
+    disk_tools()
 }
 
 fn disk_tools() -> Result<(), String> {

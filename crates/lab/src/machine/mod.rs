@@ -9,6 +9,6 @@ mod spec;
 
 pub use burst::{Bucket, Volume};
 pub use disk::Throttle;
-pub use emulated::{Emulated, Lacking, Leftovers, sweep};
+pub use emulated::{Ability, Emulated, Lacking, Leftovers, abilities, sweep};
 pub use error::EmulateError;
 pub use spec::{MachineSpec, Origin, SpecError};
