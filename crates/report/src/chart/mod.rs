@@ -6,14 +6,20 @@
 //! phone; and a band does not follow a stepped line. Here colours are CSS classes, every mark has a title, and each chart is drawn for
 //! two widths, of which the style sheet shows the one that fits.
 
+mod bars;
+mod boxes;
 mod convergence;
+mod curves;
 mod importance;
 mod latency;
 mod proof;
 mod scale;
 mod throughput;
 
+pub(crate) use bars::bars;
+pub(crate) use boxes::boxes;
 pub(crate) use convergence::convergence;
+pub(crate) use curves::{curves, seconds};
 pub(crate) use importance::importance;
 pub(crate) use latency::latency;
 pub(crate) use proof::proof;

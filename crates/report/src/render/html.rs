@@ -11,7 +11,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// SHA-256 of the style sheet and of the script, in base64, for the policy; a test says what to put here when a file changes.
-const STYLE_HASH: &str = "lUZRhrJBwm1CDdAk8QaTqOj4PUxj+JCqbtoI7n4D0SQ=";
+pub(super) const STYLE_HASH: &str = "lUZRhrJBwm1CDdAk8QaTqOj4PUxj+JCqbtoI7n4D0SQ=";
 const SCRIPT_HASH: &str = "GrYIz1BZsdBHwbOCCPYEq+BOG67iQ0tWZYQ/V3pPeAM=";
 
 /// Nothing may be loaded from anywhere, and only this very style sheet and script may act.

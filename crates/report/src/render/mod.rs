@@ -1,12 +1,14 @@
 //! The renderers: a document in, a string out.
 
 mod csv;
+mod experiment;
 mod html;
 mod markdown;
 mod terminal;
 mod trials;
 
 pub use csv::csv;
+pub use experiment::experiment;
 pub use html::html;
 pub use markdown::markdown;
 pub use terminal::terminal;
