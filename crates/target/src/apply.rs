@@ -18,6 +18,11 @@ pub trait Target {
     /// The memory and cores that it may use.
     fn machine(&self) -> Machine;
 
+    /// Random I/O operations a second of its storage, where that is known.
+    fn storage_iops(&self) -> Option<u64> {
+        None
+    }
+
     /// Its variables as found, before anything was changed.
     fn found(&self) -> &BTreeMap<String, LiveVariable>;
 

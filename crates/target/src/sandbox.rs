@@ -30,6 +30,9 @@ pub struct SandboxOptions {
     pub machine: Machine,
     /// Control groups that the servers join, for the limits of an emulated machine.
     pub control_groups: Vec<PathBuf>,
+    /// I/O operations a second of the machine's disk, where it is limited. A server on such a disk reads its tables once before its trial, while
+    /// the limit is off: what is measured is a server that has been up for a while, not how fast it fills its pool.
+    pub storage_iops: Option<u64>,
 }
 
 /// A private server and its data directories.
@@ -176,6 +179,22 @@ impl Seat {
     }
 }
 
+impl Seat {
+    /// Reads every table of the data set once.
+    async fn fill(&self) -> Result<(), TargetError> {
+        const OPERATION: &str = "failed to read the tables into the buffer pool";
+        let mut admin = self.admin(OPERATION).await?;
+        let sql = "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables WHERE table_type = 'BASE TABLE' \
+                   AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')";
+        let tables = admin.rows::<String>(sql).await.map_err(|e| TargetError::new(OPERATION, e))?;
+        for table in tables {
+            let count = format!("SELECT COUNT(*) FROM {table}");
+            admin.rows::<u64>(&count).await.map_err(|e| TargetError::new(OPERATION, e))?;
+        }
+        admin.close().await.map_err(|e| TargetError::new(OPERATION, e))
+    }
+}
+
 impl Target for Sandbox {
     fn identity(&self) -> &Identity {
         &self.identity
@@ -183,6 +202,10 @@ impl Target for Sandbox {
 
     fn machine(&self) -> Machine {
         self.seat.options.machine
+    }
+
+    fn storage_iops(&self) -> Option<u64> {
+        self.seat.options.storage_iops
     }
 
     fn found(&self) -> &BTreeMap<String, LiveVariable> {
@@ -203,7 +226,11 @@ impl Target for Sandbox {
     }
 
     async fn restart(&mut self) -> Result<(), TargetError> {
-        self.seat.start().await
+        self.seat.start().await?;
+        if self.seat.options.storage_iops.is_some() {
+            self.seat.fill().await?;
+        }
+        Ok(())
     }
 
     async fn verify(&mut self, configuration: &Configuration) -> Result<Vec<Coercion>, TargetError> {

@@ -5,7 +5,9 @@ use crate::events::{Event, Events};
 use crate::spec::Workload;
 use load::sysbench::{self, Distribution};
 use load::{LoadError, LoadObserver, LoadOptions, LoadReport, tpcc};
-use server::{Binary, PrivateServer, StartOptions, TemplateCache, Workdir, cache_dir, free_bytes};
+use server::{
+    Binary, ConnectOptions, PrivateServer, StartOptions, TemplateCache, Workdir, cache_dir, free_bytes,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -81,18 +83,45 @@ pub enum DatasetError {
     Interrupted,
 }
 
-/// The data directory with the workload's data, made now if it is not in the cache. Several processes may ask at once: each
-/// makes its own, and the first to finish is kept.
-pub async fn prepare_dataset(
+/// Loads data into an empty server; blocks.
+pub type Loader = Box<dyn FnOnce(&ConnectOptions, &dyn LoadObserver) -> Result<LoadReport, LoadError> + Send>;
+
+/// Data to be loaded once and kept.
+pub struct DataSet {
+    /// Its name in the cache: everything but the server that its bytes depend on.
+    pub name: String,
+    /// Disk space that it takes, bytes.
+    pub bytes: u64,
+    /// What it is, for people: `12 warehouses`.
+    pub what: String,
+    /// Loads it.
+    pub load: Loader,
+}
+
+impl DataSet {
+    /// The data of a workload.
+    pub fn of(workload: &Workload, seed: u64) -> Self {
+        let rows = workload.clone();
+        Self {
+            name: format!("{}-s{seed}", data_name(workload)),
+            bytes: disk_bytes(workload),
+            what: size_words(workload),
+            load: Box::new(move |connection, observer| load_rows(connection, &rows, seed, observer)),
+        }
+    }
+}
+
+/// The data directory with the data, made now if it is not in the cache. Several processes may ask at once: each makes its own, and the first
+/// to finish is kept.
+pub async fn prepare_data(
     binary: &Binary,
-    workload: &Workload,
-    seed: u64,
+    set: DataSet,
     work: &Workdir,
     events: &mut dyn Events,
     cancel: &Cancel,
 ) -> Result<PathBuf, DatasetError> {
     let root = cache_dir().ok_or(DatasetError::NoCache)?.join("datasets");
-    let name = format!("{}-{}-{}-s{seed}-v{FORMAT}", binary.flavour, binary.version(), data_name(workload));
+    let name = format!("{}-{}-{}-v{FORMAT}", binary.flavour, binary.version(), set.name);
     let folder = root.join(name.to_lowercase().replace(' ', "-"));
     let data = folder.join("data");
     if folder.join(MARKER).exists() {
@@ -100,11 +129,11 @@ pub async fn prepare_dataset(
     }
     fs::create_dir_all(&root).map_err(io(&root))?;
     // The loaded directory and one copy of it for a trial.
-    let needed = 2 * disk_bytes(workload) + (1 << 30);
+    let needed = 2 * set.bytes + (1 << 30);
     if let Some(free) = free_bytes(&root).filter(|free| *free < needed) {
         return Err(DatasetError::DiskFull { path: root, free, needed });
     }
-    let made = make(binary, workload, seed, work, events, cancel).await?;
+    let made = make(binary, set, work, events, cancel).await?;
     // Left by a process that was killed between the two renames of an earlier version, or by hand: no marker, no data set.
     if folder.exists() && !folder.join(MARKER).exists() {
         fs::remove_dir_all(&folder).map_err(io(&folder))?;
@@ -120,8 +149,7 @@ pub async fn prepare_dataset(
 /// Loads the data in the work folder; returns a folder that holds `data` and the marker.
 async fn make(
     binary: &Binary,
-    workload: &Workload,
-    seed: u64,
+    set: DataSet,
     work: &Workdir,
     events: &mut dyn Events,
     cancel: &Cancel,
@@ -141,7 +169,7 @@ async fn make(
         options = options.set(name, value);
     }
     let server = PrivateServer::start(binary, &options).await?;
-    load_data(&server, workload, seed, events, cancel).await?;
+    load_data(&server, set, events, cancel).await?;
     events.event(&Event::Preparing { what: "shutting the loaded server down cleanly", share: None });
     server.stop(Duration::from_secs(300)).await.map_err(io(&data))?;
     fs::write(folder.join(MARKER), "").map_err(io(&folder))?;
@@ -212,39 +240,38 @@ fn disk_bytes(workload: &Workload) -> u64 {
 }
 
 fn load_rows(
-    connection: &server::ConnectOptions,
+    connection: &ConnectOptions,
     workload: &Workload,
     seed: u64,
-    relay: &Relay,
+    observer: &dyn LoadObserver,
 ) -> Result<LoadReport, LoadError> {
     let options = LoadOptions::default();
     match *workload {
         Workload::Tpcc { warehouses, .. } => {
-            tpcc::prepare(connection, &tpcc::DataSet::new(warehouses, seed), &options, relay)
+            tpcc::prepare(connection, &tpcc::DataSet::new(warehouses, seed), &options, observer)
         }
         Workload::Sysbench { tables, table_size, .. } => {
             let set = Workload::sysbench_tables(tables, table_size, seed);
-            sysbench::prepare(connection, &set, Distribution::default(), &options, relay)
+            sysbench::prepare(connection, &set, Distribution::default(), &options, observer)
         }
     }
 }
 
 async fn load_data(
     server: &PrivateServer,
-    workload: &Workload,
-    seed: u64,
+    set: DataSet,
     events: &mut dyn Events,
     cancel: &Cancel,
 ) -> Result<(), DatasetError> {
     let (sender, mut told) = unbounded_channel();
     let relay = Relay { sender, cancel: cancel.clone() };
     let connection = server.connect_options();
-    let (rows, loading) = (workload.clone(), size_words(workload));
+    let DataSet { what: loading, load, .. } = set;
     let (tell, mut done) = oneshot::channel();
     std::thread::Builder::new()
         .name("loader".to_owned())
         .spawn(move || {
-            let _ = tell.send(load_rows(&connection, &rows, seed, &relay));
+            let _ = tell.send(load(&connection, &relay));
         })
         .map_err(io(server.datadir()))?;
     let mut phase = String::from("rows");

@@ -29,7 +29,7 @@ mod verdict;
 pub use agenda::expected_trials;
 pub use cancel::Cancel;
 pub use context::{Context, Importance, TunedKnob};
-pub use dataset::{DatasetError, prepare_dataset};
+pub use dataset::{DataSet, DatasetError, Loader, prepare_data};
 pub use document::document;
 pub use error::{StudyError, StudyErrorKind};
 pub use events::{Ending, Event, Events, Silent};

@@ -34,7 +34,8 @@ pub(crate) fn prepare<T: Target>(
     let settings =
         Settings { direction, seed: spec.seed, trials: Some(spec.trials as usize), ..Settings::default() };
     let mut optimiser = Optimizer::new(space, settings);
-    for seed in advisor::seeds(&tunables, &relations, &spec.workload.facts()) {
+    let facts = advisor::WorkloadFacts { storage_iops: target.storage_iops(), ..spec.workload.facts() };
+    for seed in advisor::seeds(&tunables, &relations, &facts) {
         let values = seed
             .configuration
             .iter()

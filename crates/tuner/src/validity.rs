@@ -11,6 +11,9 @@ pub const AGREEMENT: f64 = 0.01;
 /// The largest share of transactions that may fail.
 pub const FAILURES: f64 = 0.01;
 
+/// Transactions of the server's own that nobody counts for us: 9 in 20 s with MySQL 9.7.4 without GTIDs and performance schema (measured).
+const OWN_PER_SECOND: f64 = 0.5;
+
 /// What was counted in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
@@ -81,9 +84,10 @@ impl Counts {
             return Err(Invalid::Failures { failed: self.failed, attempted });
         }
         let difference = self.server_commits.abs_diff(self.client_commits);
-        // A transaction may be on the wire at either edge; without this allowance a slow window of 50 commits would have
-        // to agree to half a transaction.
-        if difference > 2 && difference as f64 > AGREEMENT * self.client_commits as f64 {
+        // A transaction may be on the wire at either edge, and the server has a handful of its own a minute (dictionary, statistics); without
+        // this allowance a slow window of 300 commits would have to agree to three transactions.
+        let own = 2.0 + OWN_PER_SECOND * self.seconds;
+        if difference as f64 > own && difference as f64 > AGREEMENT * self.client_commits as f64 {
             return Err(Invalid::Disagreement {
                 server: self.server_commits,
                 client: self.client_commits,
@@ -117,6 +121,13 @@ mod tests {
                 "{server}"
             );
         }
+    }
+
+    #[test]
+    fn a_slow_window_may_hold_a_few_transactions_of_the_servers_own() {
+        let slow = |server_commits| Counts { server_commits, client_commits: 300, failed: 0, seconds: 30.0 };
+        assert_eq!(slow(317).check(), Ok(()));
+        assert!(slow(318).check().is_err());
     }
 
     #[test]
