@@ -44,8 +44,9 @@ pub struct Globals {
     pub connection: cmd::connection::ConnectionArgs,
 }
 
+/// What to do.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub enum Command {
     /// What the rules say about a server, and how to apply it.
     Advise(cmd::advise::Args),
     /// Load a workload's data and run it.
@@ -56,6 +57,8 @@ enum Command {
     Doctor(cmd::doctor::Args),
     /// The knob registry, against a live server or a flavour and version.
     Knobs(cmd::knobs::Args),
+    /// Experiments that are written down: recipes.
+    Lab(cmd::lab::Args),
     /// What a machine costs a year, and which gives most for the money.
     Price(cmd::price::Args),
     /// Private servers by hand.
@@ -66,8 +69,16 @@ enum Command {
     Search(cmd::search::Args),
     /// What is stored.
     Studies(cmd::studies::Args),
+    /// Throughput over numbers of threads, on one or more machines, and its knee.
+    Sweep(cmd::sweep::Args),
     /// Find a better configuration, and prove that it is better.
     Tune(cmd::tune::Args),
+}
+
+/// Reads a command line that was written down: the command first, no program's name.
+pub fn parse(line: &[String]) -> Result<(Command, Globals), clap::Error> {
+    let cli = Cli::try_parse_from(std::iter::once("tunesmith").chain(line.iter().map(String::as_str)))?;
+    Ok((cli.command, cli.globals))
 }
 
 /// Parses the arguments and runs the command on a single-threaded runtime: private servers are bound to the
@@ -87,11 +98,13 @@ pub fn run() -> Result<(), Failure> {
             Command::Compare(args) => cmd::compare::run(args, globals).await,
             Command::Doctor(args) => cmd::doctor::run(args, globals).await,
             Command::Knobs(args) => cmd::knobs::run(args, globals).await,
+            Command::Lab(args) => cmd::lab::run(args, globals).await,
             Command::Price(args) => cmd::price::run(args, globals).await,
             Command::Sandbox(args) => cmd::sandbox::run(args, globals).await,
             Command::Report(args) => cmd::report::run(args, globals).await,
             Command::Search(args) => cmd::search::run(args, globals).await,
             Command::Studies(args) => cmd::studies::run(args, globals).await,
+            Command::Sweep(args) => cmd::sweep::run(args, globals).await,
             Command::Tune(args) => cmd::tune::run(args, globals).await,
         }
     })

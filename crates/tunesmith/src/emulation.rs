@@ -16,7 +16,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use store::TrialState;
 use target::SandboxOptions;
-use tuner::{Cancel, Event, Events, TargetSpec, Workload};
+use tuner::{Cancel, DataSet, Event, Events, TargetSpec, Workload};
 
 /// Room on a machine's disk besides the data set: redo logs, undo, copies of changed pages. Sparse, so it costs what is written.
 const ROOM: u64 = 40 << 30;
@@ -149,11 +149,21 @@ pub fn binary(flavour: Option<&str>, folder: Option<&Path>) -> Result<Binary, Fa
     })
 }
 
-/// The data set, from the cache or made now.
+/// The data set of a study, from the cache or made now.
 pub async fn dataset(
     binary: &Binary,
     workload: &Workload,
     seed: u64,
+    events: &mut dyn Events,
+    cancel: &Cancel,
+) -> Result<PathBuf, Failure> {
+    data(binary, DataSet::of(workload, seed), events, cancel).await
+}
+
+/// A data set, from the cache or made now.
+pub async fn data(
+    binary: &Binary,
+    set: DataSet,
     events: &mut dyn Events,
     cancel: &Cancel,
 ) -> Result<PathBuf, Failure> {
@@ -166,9 +176,7 @@ pub async fn dataset(
         );
         events.event(&Event::Note(&note));
     }
-    tuner::prepare_dataset(binary, workload, seed, &work, events, cancel)
-        .await
-        .map_err(studying::dataset_failure)
+    tuner::prepare_data(binary, set, &work, events, cancel).await.map_err(studying::dataset_failure)
 }
 
 fn no_place(error: server::WorkdirError) -> Failure {
@@ -247,6 +255,11 @@ impl Rig {
         self.emulated.as_ref().and_then(Emulated::throttle)
     }
 
+    /// How many processes its memory limit has killed so far.
+    pub fn oom_kills(&self) -> u64 {
+        self.emulated.as_ref().map_or(0, Emulated::oom_kills)
+    }
+
     /// What of it is not emulated.
     pub fn lacking(&self) -> Vec<String> {
         self.emulated.iter().flat_map(|e| e.lacking()).map(ToString::to_string).collect()
@@ -269,6 +282,7 @@ impl Rig {
             settings: self.settings.clone(),
             machine: self.size(),
             control_groups: self.control_groups(),
+            storage_iops: self.machine.iops.filter(|_| self.throttle().is_some()).map(u64::from),
         }
     }
 }

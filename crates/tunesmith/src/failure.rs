@@ -57,6 +57,11 @@ impl Failure {
         self
     }
 
+    /// Whether the user stopped it.
+    pub fn is_interrupt(&self) -> bool {
+        self.kind == Kind::Interrupted
+    }
+
     /// The process's exit code.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind as u8)

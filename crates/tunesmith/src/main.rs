@@ -3,6 +3,7 @@
 mod cli;
 mod cmd;
 mod emulation;
+mod experiment;
 mod failure;
 mod progress;
 mod studying;

@@ -391,7 +391,7 @@ pub fn server_settings(text: &str) -> Result<Configuration, String> {
 }
 
 /// A number with MySQL's suffixes K, M, G and T, or the text as it is.
-fn size(text: &str) -> Value {
+pub fn size(text: &str) -> Value {
     let shift = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
         Some('K') => 10,
         Some('M') => 20,

@@ -2,27 +2,28 @@
 
 mod contender;
 mod outcome;
-mod run;
+mod rival;
 
 use crate::cli::Globals;
-use crate::cmd::connection::Place;
 use crate::emulation::{self, Rig, Wish, bad_machine};
+use crate::experiment::{self, Journal, Plan, Seat, WorkArgs};
 use crate::failure::{Failure, Kind};
 use crate::progress::Progress;
 use crate::{studying, units};
-use contender::Contender;
+use contender::{Contender, Tuning};
 use lab::Catalogue;
 use lab::machine::MachineSpec;
 use outcome::{Document, Entry};
-use run::{Plan, Seat};
+use report::experiment::{Experiment, Section};
 use std::path::PathBuf;
 use std::time::Duration;
-use tuner::{Event, Events, Objective, Workload};
+use tuner::{Event, Events, Objective};
 
 /// Measures contenders against each other: configurations, machines, or both.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What runs: default, advisor, an option FILE, or STUDY:best; may be given more than once [default: default, advisor].
+    /// What runs: default, advisor, mysqltuner (the installed script's advice after the same work), tuned (a study is made first), an option
+    /// FILE, or STUDY:best; may be given more than once [default: default, advisor].
     #[arg(long = "config", value_name = "CONTENDER")]
     configs: Vec<String>,
     /// Where it runs: host, db.m5.4xlarge, db.m5.2xlarge,iops=1000,scale=16, or cpu=1,memory=4G,iops=125; may be given more than once.
@@ -37,12 +38,8 @@ pub struct Args {
     /// The provider's defaults below every contender on a class: mysql5.7, mysql8.0-2021, mysql8.0, mysql8.4, mariadb10.11, or none.
     #[arg(long, value_name = "FAMILY")]
     defaults: Option<String>,
-    /// What is executed.
-    #[arg(long, default_value = "tpcc", value_parser = ["tpcc"])]
-    workload: String,
-    /// TPC-C's scale; a warehouse is about 100 MB.
-    #[arg(long, default_value_t = 6, value_name = "N")]
-    warehouses: u32,
+    #[command(flatten)]
+    work: WorkArgs,
     /// Connections that send transactions.
     #[arg(long, default_value_t = 16, value_name = "N")]
     terminals: u32,
@@ -55,6 +52,15 @@ pub struct Args {
     /// Runs of each contender on each machine.
     #[arg(long, default_value_t = 3, value_name = "N")]
     repeat: u32,
+    /// Trials of the study that tuned makes.
+    #[arg(long, default_value_t = 12, value_name = "N")]
+    tune_trials: u32,
+    /// Ends the search of that study after this time.
+    #[arg(long, value_parser = units::duration, value_name = "TIME")]
+    tune_budget: Option<Duration>,
+    /// Write each run to this file when it is over; with a file that is there, go on where it stopped.
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
     /// Write the report, one HTML file, here.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -71,9 +77,9 @@ pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
         print!("{}", outcome::text(&document));
     }
     if let Some(path) = &args.report {
-        std::fs::write(path, outcome::html(&document))
-            .map_err(|e| Failure::caused(Kind::Usage, format!("can't write {}", path.display()), e))?;
-        eprintln!("report written to {}", path.display());
+        let sections = vec![outcome::section(&document, "Contenders")];
+        let page = Experiment { title: "Comparison".into(), sections, ..Experiment::default() };
+        experiment::write_report(path, &report::render::experiment(&page))?;
     }
     if document.interrupted {
         return Err(Failure::new(Kind::Interrupted, "interrupted; what was measured is shown"));
@@ -84,23 +90,29 @@ pub async fn run(args: Args, globals: &Globals) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A step of a recipe: the section of its report, and whether the user stopped it.
+pub async fn step(
+    mut args: Args,
+    globals: &Globals,
+    title: &str,
+    results: PathBuf,
+) -> Result<(Section, bool), Failure> {
+    args.results.get_or_insert(results);
+    let document = compare(&args, globals).await?;
+    print!("{}", outcome::text(&document));
+    Ok((outcome::section(&document, title), document.interrupted))
+}
+
 async fn compare(args: &Args, globals: &Globals) -> Result<Document, Failure> {
-    if args.repeat == 0 || args.terminals == 0 || args.warehouses == 0 || args.measure.as_secs() == 0 {
-        let text = "--repeat, --terminals, --warehouses and --measure must be above zero";
+    if args.repeat == 0 || args.terminals == 0 || args.measure.as_secs() == 0 {
+        let text = "--repeat, --terminals and --measure must be above zero";
         return Err(Failure::new(Kind::Usage, text));
     }
-    let Place::Sandbox { flavour, binary } = globals.connection.place()? else {
-        return Err(Failure::new(
-            Kind::Usage,
-            "compare restarts its servers, so they have to be private ones",
-        )
-        .hint("use --sandbox, --sandbox=mysql or --sandbox=mariadb"));
-    };
+    let (flavour, folder) = experiment::sandbox(globals, "compare")?;
     let wish = |text: &String| {
         let machine =
             MachineSpec::parse(text, args.iops, args.scale, &Catalogue::builtin()).map_err(bad_machine)?;
-        let family = args.defaults.as_deref().filter(|_| machine.instance().is_some());
-        Wish::of(machine, family)
+        experiment::wish(machine, args.defaults.as_deref())
     };
     let wishes: Vec<Wish> = args.machines.iter().map(wish).collect::<Result<_, _>>()?;
     let usual = ["default".to_owned(), "advisor".to_owned()];
@@ -110,24 +122,50 @@ async fn compare(args: &Args, globals: &Globals) -> Result<Document, Failure> {
 
     let mut progress = Progress::new(Objective::Tps, globals.quiet, globals.verbose > 0);
     let plan = Plan {
-        terminals: args.terminals as usize,
+        work: args.work.read(globals.seed)?,
         warmup: args.warmup,
         measure: args.measure,
         seed: globals.seed,
         cancel: studying::on_interrupt(),
     };
-    let flavour = flavour.map(|f| f.to_string().to_lowercase());
-    let binary = emulation::binary(flavour.as_deref(), binary.as_deref())?;
-    let workload = Workload::Tpcc { warehouses: args.warehouses, terminals: args.terminals };
-    let data = emulation::dataset(&binary, &workload, globals.seed, &mut progress, &plan.cancel).await?;
+    let binary = emulation::binary(flavour.as_deref(), folder.as_deref())?;
+    let server = format!("{} {}", binary.flavour, binary.version());
+    let about = serde_json::json!({
+        "command": "compare", "server": server, "work": plan.work.name(), "parameters": plan.work.parameters(),
+        "terminals": args.terminals, "warmup": args.warmup.as_secs(), "measure": args.measure.as_secs(),
+        "defaults": args.defaults, "seed": globals.seed,
+    });
+    let mut journal = Journal::open(args.results.as_deref(), &about)?;
+    if journal.len() > 0 {
+        progress.event(&Event::Note(&format!("{} runs are there already", journal.len())));
+    }
+    let tuning = Tuning {
+        trials: args.tune_trials,
+        time_budget: args.tune_budget,
+        defaults: args.defaults.clone(),
+        flavour,
+        binary: folder,
+    };
+    let data = emulation::data(&binary, plan.work.data_set(), &mut progress, &plan.cancel).await?;
 
     let mut seats = Vec::new();
     let mut entries = Vec::new();
     for wish in &wishes {
         let mut seat = Seat::new(Rig::open(wish, binary.clone(), &data, &mut progress)?)?;
         for contender in &contenders {
-            let configuration = contender.configuration(&mut seat, &workload).await?;
-            entries.push(Entry::new(&contender.name, seats.len(), &seat, configuration));
+            let cell = format!("{} on {}", contender.name, wish.machine.to_text());
+            let book = match journal.book(&cell) {
+                Some(book) => book.clone(),
+                None => {
+                    let book = contender.book(&mut seat, &plan, args.terminals, &tuning, globals).await?;
+                    journal.settle(&cell, &book)?;
+                    book
+                }
+            };
+            for note in &book.notes {
+                progress.event(&Event::Note(note));
+            }
+            entries.push(Entry::new(&contender.name, seats.len(), &seat, cell, book));
         }
         seats.push(seat);
     }
@@ -139,10 +177,18 @@ async fn compare(args: &Args, globals: &Globals) -> Result<Document, Failure> {
         }
         for at in order {
             let entry: &mut Entry = &mut entries[at];
+            if let Some(run) = journal.run(&entry.cell, round) {
+                entry.runs.push(run.clone());
+                continue;
+            }
             if plan.cancel.is_requested() {
                 break;
             }
-            let run = seats[entry.seat].run(&entry.configuration, &plan, &mut progress).await;
+            let run = seats[entry.seat].run(&entry.book.configuration, &plan, args.terminals as usize).await;
+            if plan.cancel.is_requested() {
+                // Its end was not its own.
+                break;
+            }
             progress.event(&Event::Note(&format!(
                 "round {} of {}: {} on {}: {}",
                 round + 1,
@@ -151,11 +197,11 @@ async fn compare(args: &Args, globals: &Globals) -> Result<Document, Failure> {
                 entry.machine.name,
                 run.summary()
             )));
+            journal.record(&entry.cell, round, &run)?;
             entry.runs.push(run);
         }
     }
     progress.finish();
-    let server = format!("{} {}", binary.flavour, binary.version());
-    let work = format!("TPC-C-like, {} warehouses, {} terminals", args.warehouses, args.terminals);
+    let work = format!("{}, {} terminals", plan.work.name(), args.terminals);
     Ok(Document::new(server, work, &entries, plan.cancel.is_requested()))
 }

@@ -4,6 +4,7 @@ use crate::cli::Globals;
 use crate::cmd::connection::{Place, admin_failure};
 use crate::failure::Failure;
 use knobs::{Bytes, Flavour};
+use lab::machine::{Ability, abilities};
 use serde::Serialize;
 use server::{Admin, AdminErrorKind, Binary, CgroupVersion, ConnectOptions};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ struct Findings {
     cache: PathBuf,
     cache_free_bytes: Option<u64>,
     reflink: Option<bool>,
+    /// What of a machine can be emulated here.
+    emulation: Vec<Part>,
     /// The server that the command line names, if it names one.
     connected: Option<Connected>,
     missing: Vec<Missing>,
@@ -44,6 +47,22 @@ struct Connected {
     product: String,
     read_metrics: bool,
     change_settings: bool,
+}
+
+/// A part of a machine, whether it can be emulated, and how or why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Part {
+    what: &'static str,
+    emulated: bool,
+    how: String,
+}
+
+impl From<Ability> for Part {
+    fn from(ability: Ability) -> Self {
+        let emulated = ability.how.is_ok();
+        let (Ok(how) | Err(how)) = ability.how;
+        Self { what: ability.what, emulated, how }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -104,6 +123,7 @@ fn examine(folder: Option<&Path>) -> Findings {
         cache_free_bytes: server::free_bytes(&cache),
         reflink: existing.and_then(|dir| server::reflink_works(&dir).ok()),
         cache,
+        emulation: abilities().into_iter().map(Part::from).collect(),
         connected: None,
         missing: Vec::new(),
     };
@@ -239,6 +259,15 @@ fn text(f: &Findings) -> String {
     row("cache", &f.cache.display().to_string());
     row("  free", &bytes(f.cache_free_bytes));
     row("  reflink", f.reflink.map_or("unknown", yes_no));
+    for (n, part) in f.emulation.iter().enumerate() {
+        let what = part.what.trim_start_matches("the ");
+        let text = if part.emulated {
+            format!("{what}: by {}", part.how)
+        } else {
+            format!("{what}: no, {}", part.how)
+        };
+        row(if n == 0 { "emulation" } else { "" }, &text);
+    }
     for m in &f.missing {
         let _ = write!(out, "\nmissing: {}\n  so:   {}\n  get:  {}\n", m.what, m.consequence, m.remedy);
     }
@@ -266,6 +295,7 @@ mod tests {
             cache: "/c".into(),
             cache_free_bytes: Some(COMFORTABLE_BYTES),
             reflink: Some(true),
+            emulation: vec![Part { what: "the disk", emulated: true, how: "a loop device".into() }],
             connected: None,
             missing: Vec::new(),
         }
@@ -298,6 +328,16 @@ mod tests {
         assert_eq!(missing.len(), 9);
         let text = text(&Findings { missing, ..bare });
         assert!(text.contains("apt-get install mariadb-server-core") && text.contains("scripts/fetch-mysql"));
+    }
+
+    #[test]
+    fn what_can_be_emulated_is_told_with_how_and_why_not() {
+        let no =
+            Part::from(Ability { what: "the memory limit", how: Err("it needs root; run with sudo".into()) });
+        let yes = Part::from(Ability { what: "the disk", how: Ok("a loop device with XFS".into()) });
+        let text = text(&Findings { emulation: vec![yes, no], ..complete() });
+        assert!(text.contains("emulation          disk: by a loop device with XFS"), "{text}");
+        assert!(text.contains("memory limit: no, it needs root; run with sudo"), "{text}");
     }
 
     #[test]

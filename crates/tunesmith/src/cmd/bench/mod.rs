@@ -5,6 +5,8 @@ mod place;
 mod sysbench;
 mod tpcc;
 
+pub use sysbench::options_from_text as sysbench_options;
+
 use crate::cli::Globals;
 use crate::failure::Failure;
 use clap::Subcommand;

@@ -4,7 +4,7 @@ use super::place::{self, Watch, blocking, load_failure, print_json, server, show
 use super::tpcc::{ClientArgs, load_options, show_warnings};
 use crate::cli::Globals;
 use crate::failure::{Failure, Kind};
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 use load::engine::{Arrivals, EngineOptions, ErrorPolicy, RunError};
 use load::sysbench::{
     self, Counts, Distribution, Kind as Work, Legacy, LegacyMode, NonTrx, ScriptName, SysbenchError,
@@ -158,7 +158,7 @@ fn distribution(text: &str) -> Result<Distribution, String> {
 }
 
 impl Options {
-    fn tables(&self, globals: &Globals) -> Tables {
+    fn tables(&self, seed: u64) -> Tables {
         Tables {
             tables: if self.legacy { 1 } else { self.tables },
             table_size: self.table_size,
@@ -167,7 +167,7 @@ impl Options {
             create_secondary: self.create_secondary,
             engine: self.mysql_storage_engine.clone(),
             legacy: self.legacy,
-            seed: self.rand_seed.unwrap_or(globals.seed),
+            seed: self.rand_seed.unwrap_or(seed),
         }
     }
 
@@ -194,7 +194,7 @@ impl Options {
         })
     }
 
-    fn run_options(&self, globals: &Globals) -> Result<SysbenchOptions, Failure> {
+    fn run_options(&self, seed: u64) -> Result<SysbenchOptions, Failure> {
         let usage = |text: String| Failure::new(Kind::Usage, text);
         let events = self.events.or(self.legacy.then_some(10_000)).filter(|&n| n > 0);
         let default_time = if events.is_some() { Duration::ZERO } else { Duration::from_secs(10) };
@@ -219,11 +219,11 @@ impl Options {
                 threads: self.client.client_threads,
                 protocol: if self.db_ps_mode == "disable" { Protocol::Text } else { self.client.protocol() },
                 errors: ErrorPolicy { retry },
-                seed: self.rand_seed.unwrap_or(globals.seed),
+                seed: self.rand_seed.unwrap_or(seed),
                 ..EngineOptions::default()
             },
             kind: self.work(),
-            tables: self.tables(globals),
+            tables: self.tables(seed),
             counts: Counts {
                 range_size: self.range_size,
                 point_selects: self.point_selects,
@@ -243,6 +243,25 @@ impl Options {
             distribution: self.rand_type,
         })
     }
+}
+
+/// What `bench sysbench run` would do with these options, for a script's name or `legacy`.
+pub fn options_from_text(script: &str, text: &str, seed: u64) -> Result<SysbenchOptions, Failure> {
+    #[derive(Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+    let which = if script == "legacy" { "--legacy".to_owned() } else { format!("--script={script}") };
+    let words = std::iter::once(which).chain(text.split_whitespace().map(str::to_owned));
+    let line = Line::try_parse_from(words).map_err(|e| {
+        let said = e.to_string();
+        let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Failure::new(Kind::Usage, format!("sysbench:{script}: {first}"))
+            .hint("tunesmith bench sysbench run --help shows the options")
+    })?;
+    line.options.run_options(seed)
 }
 
 pub async fn run(command: Command, globals: &Globals) -> Result<(), Failure> {
@@ -274,7 +293,7 @@ async fn prepare(
     server: &place::Server,
 ) -> Result<load::LoadReport, Failure> {
     let watch = Watch::new(globals, 0, |_| String::new());
-    let (connect, tables, ids) = (server.connect.clone(), options.tables(globals), options.rand_type);
+    let (connect, tables, ids) = (server.connect.clone(), options.tables(globals.seed), options.rand_type);
     let load = load_options(options.workers, &options.method);
     let observer = Arc::clone(&watch);
     blocking(&watch, move || sysbench::prepare(&connect, &tables, ids, &load, &*observer))
@@ -283,7 +302,7 @@ async fn prepare(
 }
 
 async fn measure(options: &Options, globals: &Globals, server: &place::Server) -> Result<(), Failure> {
-    let run_options = options.run_options(globals)?;
+    let run_options = options.run_options(globals.seed)?;
     let (threads, open) = (options.threads, run_options.engine.arrivals.is_open());
     let line = move |s: &load::engine::SecondStats| sysbench::interval_line(s, threads, open);
     let watch = Watch::new(globals, options.client.report_interval, line);

@@ -1,14 +1,14 @@
 //! What a comparison found: the table, the JSON document, the report.
 
-use super::run::{Run, Seat};
+use crate::experiment::{Book, CONFIDENCE, Run, Seat, yearly};
 use knobs::Configuration;
-use lab::machine::{MachineSpec, Origin};
-use lab::price::{self, Offer, Storage, StorageKind, Usd, grouped};
+use lab::machine::MachineSpec;
+use lab::price::{self, Offer, Usd, grouped};
+use report::experiment::{Bar, Chart, Figure, Section, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
 const SCHEMA: &str = "tunesmith.compare/1";
-const CONFIDENCE: f64 = 0.95;
 
 /// A contender on a machine, and its runs.
 pub struct Entry {
@@ -18,8 +18,10 @@ pub struct Entry {
     pub seat: usize,
     /// The machine.
     pub machine: MachineSpec,
+    /// Its name in the file of results.
+    pub cell: String,
     /// What it runs with.
-    pub configuration: Configuration,
+    pub book: Book,
     /// Its runs, by round.
     pub runs: Vec<Run>,
     lacking: Vec<String>,
@@ -27,9 +29,9 @@ pub struct Entry {
 
 impl Entry {
     /// Without runs yet.
-    pub fn new(name: &str, at: usize, seat: &Seat, configuration: Configuration) -> Self {
+    pub fn new(name: &str, at: usize, seat: &Seat, cell: String, book: Book) -> Self {
         let (machine, lacking) = (seat.rig().machine.clone(), seat.rig().lacking());
-        Self { name: name.to_owned(), seat: at, machine, configuration, runs: Vec::new(), lacking }
+        Self { name: name.to_owned(), seat: at, machine, cell, book, runs: Vec::new(), lacking }
     }
 }
 
@@ -59,6 +61,8 @@ pub struct Row {
     yearly_usd: Option<i64>,
     throughput_per_1000_usd: Option<f64>,
     configuration: Configuration,
+    /// How the configuration came about.
+    notes: Vec<String>,
     runs: Vec<Run>,
     #[serde(skip)]
     yearly: Option<Usd>,
@@ -139,20 +143,11 @@ fn row(entry: &Entry) -> Row {
             .zip(yearly)
             .map(|(t, y)| price::per_thousand_dollars(t.per_second, y)),
         throughput,
-        configuration: entry.configuration.clone(),
+        configuration: entry.book.configuration.clone(),
+        notes: entry.book.notes.clone(),
         runs: entry.runs.clone(),
         yearly,
     }
-}
-
-/// What the machine costs in full size, whatever the scale; storage left out, as the published studies do.
-fn yearly(machine: &MachineSpec) -> Option<Usd> {
-    let Origin::Class { class, provisioned, .. } = &machine.origin else { return None };
-    let kind = if provisioned.is_some() { StorageKind::Io1 } else { StorageKind::Gp3 };
-    let iops = u64::from(provisioned.unwrap_or(0));
-    price::yearly(class, &Storage { kind, gigabytes: 0, iops, multi_az: false })
-        .ok()
-        .map(|parts| parts.total())
 }
 
 fn ratio(of_name: String, to_name: String, of: &Entry, to: &Entry) -> Option<Ratio> {
@@ -239,6 +234,13 @@ fn throughput_cells(throughput: Option<Throughput>) -> (String, String) {
 }
 
 fn sentences(document: &Document) -> Vec<String> {
+    let mut out = findings(document);
+    out.extend(document.warnings.iter().map(|w| format!("warning: {w}")));
+    out
+}
+
+/// Ratios and advice.
+fn findings(document: &Document) -> Vec<String> {
     let mut out = Vec::new();
     for r in &document.ratios {
         let interval = r.low.zip(r.high).map_or_else(
@@ -248,63 +250,102 @@ fn sentences(document: &Document) -> Vec<String> {
         out.push(format!("{} does {:.2} times the work of {} ({interval})", r.of, r.ratio, r.to));
     }
     out.extend(document.advice.iter().cloned());
-    out.extend(document.warnings.iter().map(|w| format!("warning: {w}")));
     out
 }
 
-/// One self-contained HTML file with bars and their intervals.
-pub fn html(document: &Document) -> String {
-    const BAR: f64 = 420.0;
-    let highest = document
-        .contenders
-        .iter()
-        .filter_map(|row| row.throughput)
-        .map(|t| t.high.unwrap_or(t.per_second).max(t.per_second))
-        .fold(1.0, f64::max);
-    let x = |value: f64| 230.0 + value / highest * BAR;
-    let mut bars = String::new();
-    for (n, row) in document.contenders.iter().enumerate() {
-        let y = 34 * n + 8;
-        let _ = write!(
-            bars,
-            "<text x=\"222\" y=\"{}\" text-anchor=\"end\">{}</text>",
-            y + 16,
-            escape(&format!("{}, {}", row.name, row.machine))
-        );
-        let Some(t) = row.throughput else {
-            let _ = write!(bars, "<text x=\"236\" y=\"{}\" class=\"bad\">failed</text>", y + 16);
-            continue;
-        };
-        let _ = write!(
-            bars,
-            "<rect x=\"230\" y=\"{y}\" width=\"{:.1}\" height=\"22\"/>",
-            x(t.per_second) - 230.0
-        );
-        if let (Some(low), Some(high)) = (t.low, t.high) {
-            let (low, high, middle) = (x(low), x(high), y + 11);
-            let _ =
-                write!(bars, "<path d=\"M{low:.1} {middle}H{high:.1}M{low:.1} {y}v22M{high:.1} {y}v22\"/>");
-        }
-        let end = x(t.high.unwrap_or(t.per_second).max(t.per_second)) + 8.0;
-        let _ = write!(bars, "<text x=\"{end:.1}\" y=\"{}\">{:.1}</text>", y + 16, t.per_second);
+/// The comparison as a part of a report: bars with intervals, work for the money, the repeated runs, one run of each over time.
+pub fn section(document: &Document, title: &str) -> Section {
+    let unit = "txn/s".to_owned();
+    let several = document.contenders.windows(2).any(|w| w[0].machine != w[1].machine);
+    let label =
+        |row: &Row| if several { format!("{} on {}", row.name, row.machine) } else { row.name.clone() };
+    let bar = |row: &Row| Bar {
+        label: label(row),
+        value: row.throughput.map(|t| t.per_second),
+        interval: row.throughput.and_then(|t| t.low.zip(t.high)),
+    };
+    let figure = |title: &str, caption: &str, chart| Figure {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        wide: true,
+        chart,
+    };
+    let mut figures = vec![figure(
+        "Transactions a second",
+        "Means over the runs, with their 95 % intervals.",
+        Chart::Bars { unit: unit.clone(), bars: document.contenders.iter().map(bar).collect() },
+    )];
+    if document.contenders.iter().any(|row| row.throughput_per_1000_usd.is_some()) {
+        let bars = document.contenders.iter().map(|row| Bar {
+            label: label(row),
+            value: row.throughput_per_1000_usd,
+            interval: None,
+        });
+        figures.push(figure(
+            "For the money",
+            "Throughput of the emulated machine for each 1,000 dollars a year that the whole one costs.",
+            Chart::Bars { unit: "txn/s per $1,000".to_owned(), bars: bars.collect() },
+        ));
     }
-    let items: String = sentences(document).iter().map(|s| format!("<li>{}</li>", escape(s))).collect();
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Comparison</title><style>body{{font:16px/1.5 Inter,system-ui,sans-serif;max-width:52rem;margin:3rem auto;\
-         padding:0 1rem;color:#1a1d21;background:#fff}}svg{{width:100%;height:auto}}text{{font-size:12px;fill:currentColor}}\
-         rect{{fill:#3b6ea8}}path{{stroke:currentColor;fill:none;stroke-width:1.5}}.bad{{fill:#b3261e}}p{{color:#5b626b}}\
-         @media(prefers-color-scheme:dark){{body{{background:#15171a;color:#e6e8ea}}p{{color:#9aa2ab}}rect{{fill:#6ea3dc}}}}</style>\
-         <h1>Transactions a second</h1><p>{} · {}. Bars are means over the runs, lines their 95 % intervals.</p>\
-         <svg viewBox=\"0 0 720 {}\" role=\"img\" aria-label=\"Transactions a second of each contender\">{bars}</svg><ul>{items}</ul></html>\n",
-        escape(&document.server),
-        escape(&document.workload),
-        34 * document.contenders.len() + 12,
-    )
+    let values = |row: &Row| row.runs.iter().filter_map(|run| run.per_second).collect::<Vec<f64>>();
+    if document.contenders.iter().any(|row| row.runs.len() > 2) {
+        let boxes = document.contenders.iter().map(|row| (label(row), values(row)));
+        figures.push(figure(
+            "Repeated runs",
+            "Each run is a dot; the box holds the middle half, its line is the median.",
+            Chart::Boxes { unit: unit.clone(), boxes: boxes.collect() },
+        ));
+    }
+    let series = |row: &Row| {
+        let run = row.runs.iter().find(|run| run.series.len() > 1)?;
+        Some((label(row), run.series.iter().map(|n| *n as f64).collect::<Vec<f64>>()))
+    };
+    let series: Vec<(String, Vec<f64>)> = document.contenders.iter().filter_map(series).take(6).collect();
+    if !series.is_empty() {
+        let caption = "Transactions in each second of the first run of each contender.";
+        figures.push(figure("Over time", caption, Chart::Seconds { unit, series }));
+    }
+    let mut findings = findings(document);
+    findings.extend(document.contenders.iter().flat_map(|row| row.notes.clone()));
+    Section {
+        title: title.to_owned(),
+        lead: format!("{}; {}.", document.server, document.workload),
+        findings,
+        warnings: document.warnings.clone(),
+        figures,
+        table: table(document),
+    }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+fn table(document: &Document) -> Table {
+    let head = [
+        "contender",
+        "machine",
+        "txn/s",
+        "95 % interval",
+        "range",
+        "p95",
+        "runs",
+        "a year",
+        "txn/s per $1,000",
+    ];
+    let rows = document.contenders.iter().map(|row| {
+        let (mean, interval) = throughput_cells(row.throughput);
+        let good: Vec<f64> = row.runs.iter().filter_map(|run| run.per_second).collect();
+        let range = good.iter().copied().reduce(f64::min).zip(good.iter().copied().reduce(f64::max));
+        vec![
+            row.name.clone(),
+            row.machine.clone(),
+            mean,
+            interval,
+            range.map_or_else(String::new, |(low, high)| format!("{low:.1} to {high:.1}")),
+            row.p95_us.map_or_else(String::new, |us| report::units::micros(us as f64)),
+            format!("{} of {}", good.len(), row.runs.len()),
+            row.yearly_usd.map_or_else(String::new, |usd| format!("${}", grouped(usd.unsigned_abs()))),
+            row.throughput_per_1000_usd.map_or_else(String::new, |n| format!("{n:.2}")),
+        ]
+    });
+    Table { head: head.map(str::to_owned).to_vec(), rows: rows.collect() }
 }
 
 #[cfg(test)]
@@ -319,12 +360,14 @@ mod tests {
             p95_us: Some(1000),
             failure: (*v <= 0.0).then(|| "cannot create thread".to_owned()),
             reset_seconds: 0.1,
+            series: vec![5, 6],
         };
         Entry {
             name: name.into(),
             seat,
             machine: MachineSpec::parse(machine, None, 16, &Catalogue::builtin()).unwrap(),
-            configuration: Configuration::default(),
+            cell: name.into(),
+            book: Book::default(),
             runs: values.iter().map(run).collect(),
             lacking: Vec::new(),
         }
@@ -364,12 +407,22 @@ mod tests {
             text.contains("1 of 2") && text.contains("warning: run 2 of a failed: cannot create thread"),
             "{text}"
         );
-        assert!(html(&d).contains("failed"));
+        let section = section(&d, "S");
+        let Chart::Bars { bars, .. } = &section.figures[0].chart else { panic!("no bars") };
+        assert_eq!(bars[1].value, None);
+        assert!(section.warnings.iter().any(|w| w.contains("cannot create thread")));
     }
 
     #[test]
-    fn the_report_is_one_file_without_scripts_and_escapes_what_it_shows() {
-        let page = html(&document(&[entry("<b>&", "host", 0, &[10.0, 11.0])]));
-        assert!(page.contains("&lt;b&gt;&amp;") && !page.contains("<script") && !page.contains("http"));
+    fn a_section_shows_the_runs_in_every_way_that_they_can_be_shown() {
+        let d = document(&[
+            entry("default", "db.m5.large", 0, &[10.0, 11.0, 13.0]),
+            entry("tuned", "db.m5.large", 0, &[20.0, 21.0, 23.0]),
+        ]);
+        let section = section(&d, "S");
+        let titles: Vec<&str> = section.figures.iter().map(|f| f.title.as_str()).collect();
+        assert_eq!(titles, ["Transactions a second", "For the money", "Repeated runs", "Over time"]);
+        assert_eq!(section.table.rows[0][4], "10.0 to 13.0");
+        assert!(section.findings[0].starts_with("tuned does 1.8"), "{:?}", section.findings);
     }
 }

@@ -1,29 +1,26 @@
 //! One run: a server on fresh data, warm-up, the measured window, its end.
 
+use super::work::Work;
 use crate::emulation::Rig;
 use crate::failure::{Failure, Kind};
 use knobs::{Configuration, Identity, LiveVariable};
 use lab::machine::Throttle;
 use load::engine::{Observer, RunResult, SecondStats, StopReason};
-use load::tpcc;
-use serde::Serialize;
-use server::{Admin, AdminError, PrivateServer, StartOptions, Workdir, clone_dir};
+use serde::{Deserialize, Serialize};
+use server::{Admin, AdminError, ConnectOptions, PrivateServer, StartOptions, Workdir, clone_dir};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use tuner::{Cancel, Events};
+use tuner::Cancel;
 
 /// The share of failed transactions above which a run is no measurement.
 const MOST_FAILED: f64 = 0.01;
 
-/// How long the last transactions may take. On a disk of a hundred operations a second they wait for seconds, and each must be accounted for.
-const GRACE: Duration = Duration::from_secs(30);
-
 /// What all runs have in common.
 pub struct Plan {
-    /// Connections.
-    pub terminals: usize,
+    /// What is executed.
+    pub work: Work,
     /// Before the window.
     pub warmup: Duration,
     /// The window.
@@ -35,12 +32,11 @@ pub struct Plan {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Transactions a second, where it is a measurement.
     pub per_second: Option<f64>,
     /// Their interval within the run.
-    #[serde(skip)]
     pub interval: Option<(f64, f64)>,
     /// 95th percentile of the latency, microseconds.
     pub p95_us: Option<u64>,
@@ -48,11 +44,21 @@ pub struct Run {
     pub failure: Option<String>,
     /// Seconds that laying out the data took.
     pub reset_seconds: f64,
+    /// Transactions in each second of the window.
+    #[serde(default)]
+    pub series: Vec<u64>,
 }
 
 impl Run {
     fn failed(why: impl Into<String>, reset_seconds: f64) -> Self {
-        Self { per_second: None, interval: None, p95_us: None, failure: Some(why.into()), reset_seconds }
+        Self {
+            per_second: None,
+            interval: None,
+            p95_us: None,
+            failure: Some(why.into()),
+            reset_seconds,
+            series: Vec::new(),
+        }
     }
 
     /// In a few words.
@@ -135,22 +141,58 @@ impl Seat {
         asked
     }
 
-    /// One run of a configuration.
-    pub async fn run(&mut self, configuration: &Configuration, plan: &Plan, _events: &mut dyn Events) -> Run {
-        let (datadir, server, reset) = match self.start(configuration).await {
-            Ok(started) => started,
-            Err(why) => return Run::failed(why, 0.0),
+    /// Runs the work once on the server with nothing configured, as a run does, and asks `question` when the window is over and the server
+    /// still there.
+    pub async fn after_work<T>(
+        &mut self,
+        plan: &Plan,
+        terminals: usize,
+        question: impl FnOnce(&ConnectOptions) -> T,
+    ) -> Result<T, Failure> {
+        let failed = |why: String| {
+            Failure::new(Kind::Connect, format!("can't run the work on a default server: {why}"))
         };
-        let measured = match fill(&server).await {
-            Ok(()) => measure(&server, plan, self.rig.throttle().cloned()).await,
+        let (datadir, server, _) = self.start(&Configuration::default()).await.map_err(failed)?;
+        let worked = match fill(&server, plan.work.database()).await {
+            Ok(()) => measure(&server, plan, terminals, self.rig.throttle().cloned()).await.map(|_| ()),
             Err(e) => Err(chain(&e)),
         };
-        let run = match measured {
-            Ok(result) => judge(&result, reset),
+        let answer = worked.map_err(failed).map(|()| question(&server.connect_options()));
+        let off = self.set_throttle(false).map_err(failed);
+        server.kill();
+        let _ = std::fs::remove_dir_all(datadir);
+        off?;
+        answer
+    }
+
+    /// One run of a configuration.
+    pub async fn run(&mut self, configuration: &Configuration, plan: &Plan, terminals: usize) -> Run {
+        let killed = self.rig.oom_kills();
+        let (datadir, server, reset) = match self.start(configuration).await {
+            Ok(started) => started,
             Err(why) => {
-                let told = server.errors();
-                let told =
-                    told.lines().last().map(|line| format!("; the server's log: {line}")).unwrap_or_default();
+                let why = self.out_of_memory(killed).unwrap_or(why);
+                return Run::failed(why, 0.0);
+            }
+        };
+        let measured = match fill(&server, plan.work.database()).await {
+            Ok(()) => measure(&server, plan, terminals, self.rig.throttle().cloned()).await,
+            Err(e) => Err(chain(&e)),
+        };
+        let run = match (self.out_of_memory(killed), measured) {
+            // Whatever the clients saw of it, the server is gone.
+            (Some(why), _) => Run::failed(why, reset),
+            (None, Ok(result)) => judge(&result, reset),
+            (None, Err(why)) => {
+                let told = match refused(&server).await {
+                    Some(refused) => format!("; {refused}"),
+                    None => server
+                        .errors()
+                        .lines()
+                        .last()
+                        .map(|line| format!("; the server's log: {line}"))
+                        .unwrap_or_default(),
+                };
                 Run::failed(format!("{why}{told}"), reset)
             }
         };
@@ -161,15 +203,37 @@ impl Seat {
         let _ = std::fs::remove_dir_all(datadir);
         run
     }
+
+    /// The reason, if the machine's memory limit has killed the server since its count was `before`.
+    fn out_of_memory(&self, before: u64) -> Option<String> {
+        (self.rig.oom_kills() > before).then(|| {
+            let limit =
+                self.rig.machine.memory.map_or_else(String::new, |b| format!(" of {}", knobs::Bytes(b)));
+            format!("out of memory: the machine's limit{limit} killed the server")
+        })
+    }
+}
+
+/// Why the server turned connections away, by its own count; root is let in above the limit.
+async fn refused(server: &PrivateServer) -> Option<String> {
+    let mut admin = Admin::connect(&server.connect_options()).await.ok()?;
+    let status = admin.status().await.ok()?;
+    let variables = admin.global_variables().await.ok()?;
+    let count = |name: &str| status.get(name).and_then(|n| n.parse::<u64>().ok()).filter(|n| *n > 0);
+    let limit = variables.get("max_connections").map_or("its limit", String::as_str);
+    if count("connection_errors_max_connections").is_some() {
+        return Some(format!("too many connections: max_connections is {limit}"));
+    }
+    count("connection_errors_internal").map(|n| format!("cannot create thread: {n} connections had none"))
 }
 
 /// Reads all tables once while the disk has no limit: what is measured is a server that has been up for a while, not how fast it fills its pool.
-async fn fill(server: &PrivateServer) -> Result<(), AdminError> {
+async fn fill(server: &PrivateServer, database: &str) -> Result<(), AdminError> {
     let mut admin = Admin::connect(&server.connect_options()).await?;
     let tables =
-        format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{}'", tpcc::DATABASE);
+        format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}'");
     for (table,) in admin.rows::<(String,)>(&tables).await? {
-        admin.rows::<(u64,)>(&format!("SELECT COUNT(*) FROM `{}`.`{table}`", tpcc::DATABASE)).await?;
+        admin.rows::<(u64,)>(&format!("SELECT COUNT(*) FROM `{database}`.`{table}`")).await?;
     }
     admin.close().await
 }
@@ -216,25 +280,21 @@ impl Observer for Watch {
 async fn measure(
     server: &PrivateServer,
     plan: &Plan,
+    terminals: usize,
     throttle: Option<Throttle>,
 ) -> Result<RunResult, String> {
-    let mut options = tpcc::RunOptions::new(plan.terminals, plan.measure, plan.warmup, plan.seed);
-    options.engine.grace = GRACE;
     let connection = server.connect_options();
     let free = u32::try_from(plan.warmup.as_secs() / 2).unwrap_or(u32::MAX);
     let watch = Watch { throttle, free, cancel: plan.cancel.clone() };
+    let (work, times, seed) = (plan.work.clone(), (plan.warmup, plan.measure), plan.seed);
     let (tell, done) = oneshot::channel();
     std::thread::Builder::new()
         .name("load".to_owned())
         .spawn(move || {
-            let _ = tell.send(tpcc::run(&connection, &options, &watch));
+            let _ = tell.send(work.run(&connection, terminals, times, seed, &watch));
         })
         .map_err(|e| format!("no thread for the load engine: {e}"))?;
-    match done.await {
-        Ok(Ok(result)) => Ok(result),
-        Ok(Err(e)) => Err(chain(&e)),
-        Err(_) => Err("the load engine ended without a result".into()),
-    }
+    done.await.unwrap_or_else(|_| Err("the load engine ended without a result".into()))
 }
 
 /// Whether a run is a measurement.
@@ -274,10 +334,12 @@ fn judge(result: &RunResult, reset_seconds: f64) -> Run {
         p95_us: Some(result.latency_us.p95),
         failure: None,
         reset_seconds,
+        series: result.series.iter().filter(|s| s.measured).map(|s| s.committed).collect(),
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+/// An error with all its causes, in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(e) = cause {
@@ -294,8 +356,7 @@ mod tests {
     #[test]
     fn a_failed_run_says_why_in_one_line() {
         assert_eq!(Run::failed("no memory\nand more", 0.0).summary(), "failed: no memory");
-        let good =
-            Run { per_second: Some(81.24), interval: None, p95_us: None, failure: None, reset_seconds: 0.1 };
+        let good = Run { per_second: Some(81.24), failure: None, ..Run::failed("", 0.1) };
         assert_eq!(good.summary(), "81.2 txn/s");
         assert_eq!(chain(&std::io::Error::other("x")), "x");
     }
