@@ -175,7 +175,6 @@ impl Work {
                             &LoadOptions::default(),
                             observer,
                         )
-                        .map(|_| ())
                     }),
                 }
             }
