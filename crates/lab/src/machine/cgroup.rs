@@ -59,10 +59,15 @@ impl Controllers {
             match kind {
                 "cgroup" => {
                     let has = |name: &str| options.split(',').any(|o| o == name);
-                    let here = || Some(Hierarchy::V1(root.clone()));
-                    found.cpu = if has("cpu") { here() } else { found.cpu };
-                    found.memory = if has("memory") { here() } else { found.memory };
-                    found.io = if has("blkio") { here() } else { found.io };
+                    // The first mount is the system's own; a chroot being made may have the same again, and take it away again.
+                    let take = |slot: &mut Option<Hierarchy>, name: &str| {
+                        if has(name) && !matches!(slot, Some(Hierarchy::V1(_))) {
+                            *slot = Some(Hierarchy::V1(root.clone()));
+                        }
+                    };
+                    take(&mut found.cpu, "cpu");
+                    take(&mut found.memory, "memory");
+                    take(&mut found.io, "blkio");
                 }
                 "cgroup2" => {
                     let offered = offered(&root);
@@ -215,6 +220,9 @@ mod tests {
         let new = Controllers::from_mounts(NEW, |_| "cpuset cpu io memory pids\n".into());
         let here = Some(Hierarchy::V2("/sys/fs/cgroup".into()));
         assert_eq!((&new.cpu, &new.memory, &new.io), (&here, &here, &here));
+        let again = OLD.replace("/sys/fs", "/mnt/chroot/sys/fs");
+        let twice = Controllers::from_mounts(&format!("{OLD}{again}"), |_| String::new());
+        assert_eq!(twice, old, "a second mount, as in a chroot, changes nothing");
         let poor = Controllers::from_mounts(NEW, |_| "cpuset cpu\n".into());
         assert_eq!((poor.cpu.is_some(), poor.memory, poor.io), (true, None, None));
         assert_eq!(Controllers::from_mounts("nonsense", |_| String::new()), Controllers::default());
