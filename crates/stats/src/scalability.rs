@@ -54,9 +54,9 @@ impl Scalability {
     }
 
     /// Threads at which the line of unhindered growth, `λ N`, meets the ceiling: fewer leave the server idle, more only wait (Kleinrock's
-    /// point of operation). `None` where nothing hinders growth.
+    /// point of operation). At least 1. `None` where nothing hinders growth.
     pub fn knee(&self) -> Option<f64> {
-        Some(self.ceiling()? / self.alone)
+        Some((self.ceiling()? / self.alone).max(1.0))
     }
 
     /// Fits the law to (threads, throughput). Least squares of the relative deviation of `N / X`, which is linear in `1/λ`, `σ/λ` and `κ/λ`;
@@ -141,7 +141,7 @@ fn solve(rows: &[[f64; 3]], columns: &[usize]) -> Option<[f64; 3]> {
     // Columns of comparable size keep the elimination exact enough.
     let size = |c: usize| rows.iter().map(|r| r[c] * r[c]).sum::<f64>().sqrt();
     let sizes: Vec<f64> = columns.iter().map(|&c| size(c)).collect();
-    if sizes.iter().any(|s| !(*s > 0.0)) {
+    if sizes.iter().any(|s| *s <= 0.0 || !s.is_finite()) {
         return None;
     }
     let mut a = vec![vec![0.0; k + 1]; k];
@@ -211,6 +211,8 @@ mod tests {
         let coherent = Scalability { alone: 1.0, contention: 0.0, coherency: 0.0025 };
         assert!((coherent.peak().unwrap() - 20.0).abs() < 1e-9);
         assert!((coherent.knee().unwrap() - 20.0 / 1.95).abs() < 1e-9);
+        // Where two do less than one, one is the best there is.
+        assert_eq!(Scalability { alone: 9.0, contention: 3.0, coherency: 0.0 }.knee(), Some(1.0));
         let free = Scalability { alone: 1.0, contention: 0.0, coherency: 0.0 };
         assert_eq!((free.knee(), free.ceiling()), (None, None));
     }
