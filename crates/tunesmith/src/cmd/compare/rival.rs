@@ -76,7 +76,9 @@ fn ask(connection: &ConnectOptions, memory_mib: u64) -> std::io::Result<String> 
         .args(["--nocolor", "--noask", "--forcemem", &memory_mib.to_string(), "--forceswap", "1"])
         .stdin(Stdio::null())
         .output()?;
-    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    // Perl's warnings first: the list is the last thing that the script prints, and ends with its output.
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push('\n');
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
     Ok(text)
 }
