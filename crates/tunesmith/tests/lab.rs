@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails has no better way to say so")]
 
+#[expect(dead_code, reason = "other tests kill what they start; these only interrupt it")]
 mod common;
 
 use common::{Tunesmith, flavours};
 use serde_json::Value;
+use std::time::Duration;
 
 const WORK: [&str; 8] = [
     "--workload",
@@ -54,6 +56,28 @@ fn a_sweep_goes_on_where_it_stopped() {
     let rate = |d: &Value, n: usize| d["machines"][0]["points"][n]["per_second"].as_f64().unwrap();
     assert_eq!(rate(&first, 0), rate(&second, 0), "what was measured is not measured again");
     assert_eq!(std::fs::read_to_string(&results).unwrap().lines().count(), 4);
+    tunesmith.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let Some(flavour) = flavours().pop() else { return };
+    let tunesmith = Tunesmith::new();
+    let results = tunesmith.folder().join("runs.jsonl");
+    let mut command = tunesmith.command();
+    let sandbox = format!("--sandbox={flavour}");
+    let work = &WORK[..WORK.len() - 1];
+    command.args(["sweep", &sandbox, "--rest", "0s", "--threads", "1,2,3,4,5,6,7,8,9"]).args(work);
+    command.arg("--results").arg(&results);
+    let mut running = tunesmith.spawn(command);
+    running.wait_for("1 of 9", Duration::from_secs(120));
+    running.interrupt();
+    let run = running.finish();
+    assert_eq!(run.code, 130, "{}", run.stderr);
+    assert!(run.stderr.contains("goes on"), "{}", run.stderr);
+    assert!(run.stdout.contains("most with"), "what was measured is shown: {}", run.stdout);
+    let kept = std::fs::read_to_string(&results).unwrap().lines().count() - 1;
+    assert!((1..9).contains(&kept), "{kept} runs kept");
     tunesmith.assert_nothing_left();
 }
 
